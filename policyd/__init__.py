@@ -1,0 +1,1 @@
+"""A Kubernetes scheduler whose whole policy is text."""

@@ -1,0 +1,122 @@
+"""How functions, libraries and object types are declared to the checker and the interpreter.
+
+A library is a list of functions; a function is a list of overloads; an overload is a signature
+and the Python function that computes it. Adding a function to the language is adding an overload
+to a library: neither parser, checker nor interpreter changes.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from policyd.language.types import Type, parse_type
+
+Implementation = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """One signature of a function.
+
+    `params` has the receiver first where `member` is true. `implementation` takes the
+    arguments' values in that order and raises `ValueFault` where there is no result.
+    `cost`, where given, takes the same arguments and gives the units of work that grow with
+    their sizes; it is charged before the call (see `limits.py`).
+    `portable` is false for what policyd adds to Kubernetes' CEL.
+    """
+
+    id: str
+    params: tuple[Type, ...]
+    result: Type
+    implementation: Implementation
+    member: bool = False
+    cost: Callable[..., int] | None = None
+    portable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A name and everything that can be called by it. `doc` is one sentence for the reference."""
+
+    name: str
+    overloads: tuple[Overload, ...]
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Functions that belong together, under the name that the reference uses for them.
+
+    `constants` are names with fixed values (`type`, as declared; value), such as `net.IP`.
+    """
+
+    name: str
+    functions: tuple[Function, ...]
+    constants: Mapping[str, tuple[Type, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of an object: its type, and the API's own description of it.
+
+    `native` fields are attributes of a Python object of the model; the others are keys of a
+    `dict` in the API's JSON form.
+    """
+
+    type: Type
+    doc: str = ""
+    native: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectType:
+    """A named object and its fields."""
+
+    name: str
+    fields: Mapping[str, Field]
+    doc: str = ""
+
+
+def overload(
+    id_: str,
+    signature: str,
+    implementation: Implementation,
+    *,
+    cost: Callable[..., int] | None = None,
+    portable: bool = True,
+) -> Overload:
+    """Declare an overload by its signature's text.
+
+    `"(string, int) -> string"` is a function of two arguments; `"string.(int) -> string"` is
+    a method of `string` with one argument. Types are read by `parse_type`; a single capital
+    letter is a type parameter.
+    """
+    arguments, _, result = signature.rpartition(" -> ")
+    receiver, dot, params = arguments.partition(".(")
+    member = bool(dot) and not receiver.startswith("(")
+    inner = params[:-1] if member else arguments[1:-1]
+    types = [parse_type(text) for text in _split(inner)]
+    if member:
+        types.insert(0, parse_type(receiver))
+    return Overload(id_, tuple(types), parse_type(result), implementation, member, cost, portable)
+
+
+def _split(text: str) -> list[str]:
+    """Split at the commas that are outside parentheses."""
+    parts: list[str] = []
+    depth = start = 0
+    for at, char in enumerate(text):
+        if char == "(":
+            depth += 1
+        elif char == ")":
+            depth -= 1
+        elif char == "," and depth == 0:
+            parts.append(text[start:at].strip())
+            start = at + 1
+    last = text[start:].strip()
+    return [*parts, last] if last else parts
+
+
+def function(name: str, *overloads: Overload, doc: str = "") -> Function:
+    """Declare a function."""
+    return Function(name, overloads, doc)
