@@ -76,7 +76,7 @@ fmt: $(VENV)/dev.stamp ## format the code and the shipped rules
 .PHONY: test
 test: $(VENV)/dev.stamp ## every test, on all cores; ends with the skipped ones and why
 	@rm -f .coverage .coverage.*
-	$(BIN)/coverage run -m pytest -n $(WORKERS) $(ARGS); status=$$?; \
+	@$(BIN)/coverage run -m pytest -n $(WORKERS) --dist loadgroup $(ARGS); status=$$?; \
 	$(BIN)/coverage combine --quiet && \
 	echo "branch coverage: $$($(BIN)/coverage report --format=total --precision=1)% (make coverage lists the files)"; \
 	exit $$status

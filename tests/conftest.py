@@ -1,0 +1,56 @@
+"""What all tests share: how hard Hypothesis tries, what is slow, and a list of what did not run.
+
+`HYPOTHESIS_PROFILE` is `dev` (the default), `ci` (repeatable) or `deep` (`make fuzz`; slow tests
+run too). Reference data is in `tests/shared.py`.
+"""
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.shared import ABSENT, SHARED
+
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
+
+settings.register_profile("dev", max_examples=100, deadline=None)
+settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True)
+settings.register_profile(
+    "deep",
+    max_examples=10_000,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile(PROFILE)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the slow tests to `make fuzz`, and say so in the list of what did not run."""
+    if PROFILE == "deep":
+        return
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.skip(reason="slow: run by `make fuzz`"))
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Give the folder of reference data; a test that asks for it is skipped without one."""
+    if ABSENT:
+        pytest.skip(ABSENT)
+    return SHARED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List what did not run, by reason, with counts."""
+    reasons: Counter[str] = Counter()
+    for test in terminalreporter.stats.get("skipped", []):
+        reason = test.longrepr[2] if isinstance(test.longrepr, tuple) else str(test.longrepr)
+        reasons[reason.removeprefix("Skipped: ")] += 1
+    terminalreporter.section("tests that did not run")
+    if not reasons:
+        terminalreporter.line("none: every test ran")
+    for reason, count in reasons.most_common():
+        terminalreporter.line(f"{count:6}  {reason}")
