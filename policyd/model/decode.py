@@ -70,7 +70,8 @@ def decode(type_name: str, raw: Mapping[str, Any]) -> dict[str, Any]:
     - fields that the schema does not have are kept as they are.
 
     What needs no change is shared with `raw`, so neither may be changed afterwards. A decoded
-    object may be decoded again, which changes nothing.
+    object may be decoded again, which changes nothing. The work is linear in the size of `raw`
+    written out: a reader of YAML has to bound what aliases expand to.
 
     Raises:
         DecodeError: something is not of its type, or nests deeper than `MAX_DEPTH`.
