@@ -1,12 +1,17 @@
 """The text of a rule file or an expression, and places in it.
 
-Offsets count code points. Bytes become text here: the encoding, a byte order mark, line ends and
-NUL bytes are dealt with once, and everything after works on the same offsets.
+Offsets count code points. `decoding.py` makes a source of a file's bytes; everything after it
+works on the same offsets.
 """
 
+import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
+
+# CEL's own definition (NEWLINE in its language definition), and what editors count as lines.
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
 
 
 class Span(NamedTuple):
@@ -18,27 +23,33 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """A text under the name that diagnostics show."""
+    """A text under the name that diagnostics show.
+
+    `dropped` counts the bytes of the file before the text, which are a byte order mark's.
+    """
 
     name: str
     text: str
-    _lines: list[int] = field(init=False, repr=False, compare=False)
+    dropped: int = 0
 
-    def __post_init__(self) -> None:
-        starts = [0]
-        starts.extend(at + 1 for at, char in enumerate(self.text) if char == "\n")
-        object.__setattr__(self, "_lines", starts)
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *(end.end() for end in _LINE_END.finditer(self.text))]
 
     def position(self, offset: int) -> tuple[int, int]:
         """Give the line and the column of an offset, both from 1."""
-        line = bisect_right(self._lines, offset)
-        return line, offset - self._lines[line - 1] + 1
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+    def line_span(self, number: int) -> Span:
+        """Give where a line stands, from 1, without its end."""
+        start = self._starts[number - 1]
+        end = _LINE_END.search(self.text, start)
+        return Span(start, end.start() if end else len(self.text))
 
     def line(self, number: int) -> str:
         """Give the text of a line, from 1, without its end."""
-        start = self._lines[number - 1]
-        end = self._lines[number] - 1 if number < len(self._lines) else len(self.text)
-        return self.text[start:end].rstrip("\r")
+        return self.slice(self.line_span(number))
 
     def slice(self, span: Span) -> str:
         """Give the text of a span."""
