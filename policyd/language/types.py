@@ -182,6 +182,6 @@ def _make(name: str, params: tuple[Type, ...], at: int) -> Type:
         return _SIMPLE[name]
     if len(name) == 1 and name.isupper() and not params:
         return Type(Kind.PARAM, name)
-    if "." in name or params or name[0].islower():
-        return Type(Kind.OPAQUE, name, params)
-    return Type(Kind.OBJECT, name)
+    if not params and (name.startswith("v1.") or name[0].isupper()):
+        return Type(Kind.OBJECT, name)
+    return Type(Kind.OPAQUE, name, params)

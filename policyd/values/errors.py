@@ -11,3 +11,7 @@ class ValueFault(Exception):  # noqa: N818 - "error" is the language's word for 
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
+
+
+class LimitFault(ValueFault):
+    """A value that would be larger than any may be. Ends the whole evaluation."""

@@ -1,0 +1,86 @@
+"""Selecting fields and items of values whose types are known only when they are there."""
+
+from typing import Any
+
+from policyd.language.equality import type_value
+from policyd.values.errors import ValueFault
+from policyd.values.maps import decode_key, encode_key
+from policyd.values.numbers import Uint
+from policyd.values.optional import Optional
+
+_MAX_SHOWN = 64
+
+
+def _is_object(value: Any, name: str) -> bool:
+    """Say whether a value is an object of the model that declares the field."""
+    return name in getattr(value.__class__, "FIELDS", ())
+
+
+def select_field(value: Any, name: str) -> Any:
+    """Give a field of an object or the value of a map's key.
+
+    Raises:
+        ValueFault: there is no such key, or the value has no fields.
+    """
+    if isinstance(value, dict):
+        try:
+            return value[name]
+        except KeyError:
+            raise ValueFault(f"no such key: {name}") from None
+    if _is_object(value, name):
+        return getattr(value, name)
+    if value.__class__ is Optional:
+        return select_field(value.value, name) if value.present else value
+    raise ValueFault(f"no such overload: {type_value(value)} has no field `{name}`")
+
+
+def has_field(value: Any, name: str) -> bool:
+    """Say whether an object has a field set, or a map has a key.
+
+    Raises:
+        ValueFault: the value has no fields.
+    """
+    if isinstance(value, dict):
+        return name in value
+    if value.__class__ is Optional:
+        return value.present and has_field(value.value, name)
+    if hasattr(value.__class__, "FIELDS"):
+        return _is_object(value, name) and getattr(value, name) is not None
+    raise ValueFault(f"no such overload: {type_value(value)} has no field `{name}`")
+
+
+def index_value(value: Any, index: Any) -> Any:
+    """Give an element of a list, or the value of a map's key.
+
+    Raises:
+        ValueFault: there is none, or the value has no elements.
+    """
+    if value.__class__ is list:
+        return _element(value, index)
+    if isinstance(value, dict):
+        return _entry(value, index)
+    raise ValueFault(f"no such overload: {type_value(value)} cannot be indexed")
+
+
+def _element(items: list[Any], index: Any) -> Any:
+    if index.__class__ is float and index.is_integer():
+        index = int(index)
+    elif index.__class__ is not int and index.__class__ is not Uint:
+        raise ValueFault(f"no such overload: a list is not indexed by {type_value(index)}")
+    if not 0 <= index < len(items):
+        raise ValueFault(f"index out of bounds: {index}")
+    return items[index]
+
+
+def _entry(entries: dict[Any, Any], key: Any) -> Any:
+    try:
+        return entries[encode_key(key)]
+    except KeyError:
+        raise ValueFault(f"no such key: {_shown(key)}") from None
+    except TypeError:
+        raise ValueFault(f"no such overload: {type_value(key)} is no key") from None
+
+
+def _shown(key: Any) -> str:
+    text = str(decode_key(key)).lower() if key is True or key is False else str(key)
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"

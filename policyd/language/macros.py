@@ -1,0 +1,299 @@
+"""The macros: calls whose arguments are not values but pieces of text to evaluate by turns.
+
+Each takes the checker and the call and gives the checked node, or nothing where the call is none
+of the macro after all (another number of arguments, say) and a function of that name may fit.
+https://github.com/google/cel-spec/blob/master/doc/langdef.md#macros
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from policyd.language import typed as ir
+from policyd.language.syntax import Call, Expr, ListOf, Literal, MapOf, Name, Select, unwrap
+from policyd.language.types import (
+    BOOL,
+    DYN,
+    INT,
+    Kind,
+    Type,
+    list_of,
+    map_of,
+    optional_of,
+)
+
+if TYPE_CHECKING:
+    from policyd.language.checker import Checker
+
+Macro = Callable[["Checker", Call], "ir.Typed | None"]
+
+
+def _variable(checker: Checker, expr: Expr) -> str | None:
+    """Give the name that a macro's variable argument declares."""
+    inner = unwrap(expr)
+    if isinstance(inner, Name) and not inner.root and inner is expr:
+        return inner.name
+    if isinstance(inner, Call) and _is_cel(inner, "iterVar"):
+        return _numbered(inner, "@it")
+    checker.report(
+        "E214",
+        "a macro's variable must be a plain name",
+        expr.span,
+        helps=("write `items.all(item, item > 0)`",),
+    )
+    return None
+
+
+def _is_cel(call: Call, name: str) -> bool:
+    return call.name == name and isinstance(call.target, Name) and call.target.name == "cel"
+
+
+def _numbered(call: Call, prefix: str) -> str:
+    parts = [str(a.value) for a in call.args if isinstance(a, Literal)]
+    return ":".join([prefix, *parts])
+
+
+def _element_types(checker: Checker, range_: ir.Typed, count: int) -> tuple[Type, ...] | None:
+    """Give the types of one or two variables over a range."""
+    type_ = checker.type_of(range_)
+    if type_.kind is Kind.NULLABLE:
+        type_ = type_.params[0]
+    match type_.kind:
+        case Kind.LIST:
+            return (type_.params[0],) if count == 1 else (INT, type_.params[0])
+        case Kind.MAP:
+            return type_.params[:1] if count == 1 else type_.params
+        case Kind.DYN | Kind.ERROR:
+            return (DYN,) * count
+        case Kind.VAR:
+            checker.types.assignable((type_,), (DYN,))
+            return (DYN,) * count
+        case _:
+            message = f"a macro goes over a list or a map, not {checker.final(range_)}"
+            checker.report("E214", message, range_.span)
+            return None
+
+
+def _loop_scope(
+    checker: Checker, call: Call, names: tuple[Expr, ...]
+) -> tuple[ir.Typed, tuple[ir.Local, ...]] | None:
+    """Check a macro's range and make its variables."""
+    assert call.target is not None  # noqa: S101 - macros of this kind are methods
+    range_ = checker.check(call.target)
+    variables = [_variable(checker, name) for name in names]
+    types = _element_types(checker, range_, len(names))
+    if types is None or None in variables:
+        return None
+    if len(variables) == 2 and variables[0] == variables[1]:
+        checker.report("E214", "the two variables of a macro need two names", names[1].span)
+        return None
+    locals_ = tuple(
+        checker.local(variable or "", type_, name.span)
+        for variable, type_, name in zip(variables, types, names, strict=True)
+    )
+    return range_, locals_
+
+
+def _scope_of(locals_: tuple[ir.Local, ...]) -> dict[str, ir.Typed]:
+    return {local.name: local for local in locals_}
+
+
+def _slots(locals_: tuple[ir.Local, ...]) -> tuple[int, ...]:
+    return tuple(local.slot for local in locals_)
+
+
+def _quantifier(kind: str) -> Macro:
+    def expand(checker: Checker, call: Call) -> ir.Typed | None:
+        if len(call.args) not in (2, 3):
+            return None
+        made = _loop_scope(checker, call, call.args[:-1])
+        if made is None:
+            return checker.error(call.span)
+        range_, locals_ = made
+        with checker.scope(_scope_of(locals_)):
+            body = checker.check(call.args[-1])
+        checker.require(body, BOOL, f"the condition of `{call.name}`")
+        return ir.Loop(kind, range_, _slots(locals_), None, body, BOOL, call.span)
+
+    return expand
+
+
+def _filter(checker: Checker, call: Call) -> ir.Typed | None:
+    if len(call.args) != 2:
+        return None
+    made = _loop_scope(checker, call, call.args[:1])
+    if made is None:
+        return checker.error(call.span)
+    range_, locals_ = made
+    with checker.scope(_scope_of(locals_)):
+        keep = checker.check(call.args[1])
+    checker.require(keep, BOOL, "the condition of `filter`")
+    type_ = list_of(locals_[0].type)
+    return ir.Loop("list", range_, _slots(locals_), keep, None, type_, call.span)
+
+
+def _mapping(kind: str, variables: int) -> Macro:
+    def expand(checker: Checker, call: Call) -> ir.Typed | None:
+        if len(call.args) not in (variables + 1, variables + 2):
+            return None
+        made = _loop_scope(checker, call, call.args[:variables])
+        if made is None:
+            return checker.error(call.span)
+        range_, locals_ = made
+        with checker.scope(_scope_of(locals_)):
+            conditions = call.args[variables:-1]
+            keep = checker.check(conditions[0]) if conditions else None
+            body = checker.check(call.args[-1])
+        if keep is not None:
+            checker.require(keep, BOOL, f"the condition of `{call.name}`")
+        type_ = _mapped_type(checker, kind, range_, body)
+        return ir.Loop(kind, range_, _slots(locals_), keep, body, type_, call.span)
+
+    return expand
+
+
+def _mapped_type(checker: Checker, kind: str, range_: ir.Typed, body: ir.Typed) -> Type:
+    if kind == "list":
+        return list_of(body.type)
+    if kind == "map":
+        base = checker.type_of(range_)
+        key = {Kind.MAP: base.params[0] if base.params else DYN, Kind.LIST: INT}
+        return map_of(key.get(base.kind, DYN), body.type)
+    final = checker.type_of(body)
+    return final if final.kind is Kind.MAP else map_of(DYN, DYN)
+
+
+def _entries(checker: Checker, call: Call) -> ir.Typed | None:
+    if len(call.args) not in (3, 4):
+        return None
+    result = unwrap(call.args[-1])
+    if isinstance(result, MapOf) and len(result.entries) > 1:
+        checker.report("E214", "`transformMapEntry` makes one entry for each element", result.span)
+        return checker.error(call.span)
+    expanded = _mapping("entries", 2)(checker, call)
+    if isinstance(expanded, ir.Loop) and expanded.body is not None:
+        checker.require(expanded.body, map_of(DYN, DYN), "the result of `transformMapEntry`")
+    return expanded
+
+
+def _has(checker: Checker, call: Call) -> ir.Typed | None:
+    if len(call.args) != 1:
+        checker.report("E212", "`has` takes 1 argument", call.name_span)
+        return checker.error(call.span)
+    field = unwrap(call.args[0])
+    if isinstance(field, Select) and not field.optional:
+        return checker.select(checker.check(field.operand), field, test=True)
+    checker.report(
+        "E214",
+        "`has` takes a field selection such as `pod.spec.nodeName`",
+        call.args[0].span,
+        helps=('ask whether a map has a key with `"key" in map`',),
+    )
+    return checker.error(call.span)
+
+
+def _optional_map(*, flat: bool) -> Macro:
+    def expand(checker: Checker, call: Call) -> ir.Typed | None:
+        if len(call.args) != 2 or call.target is None:
+            return None
+        target = checker.check(call.target)
+        name = _variable(checker, call.args[0])
+        type_ = checker.type_of(target)
+        known = type_.kind in (Kind.DYN, Kind.ERROR, Kind.VAR)
+        if name is None or not (known or type_.kind is Kind.OPTIONAL):
+            if name is not None:
+                message = f"`{call.name}` is of optional values, not of {checker.final(target)}"
+                checker.report("E214", message, call.name_span)
+            return checker.error(call.span)
+        inner = type_.params[0] if type_.kind is Kind.OPTIONAL else DYN
+        local = checker.local(name, inner, call.args[0].span)
+        with checker.scope({name: local}):
+            body = checker.check(call.args[1])
+        if flat:
+            checker.require(body, optional_of(DYN), "the result of `optFlatMap`")
+        result = body.type if flat else optional_of(body.type)
+        return ir.OptionalMap(target, local.slot, body, flat, result, call.span)
+
+    return expand
+
+
+def _bind(checker: Checker, call: Call) -> ir.Typed | None:
+    if len(call.args) != 3:
+        checker.report("E212", "`cel.bind` takes a name, a value and an expression", call.name_span)
+        return checker.error(call.span)
+    name = _variable(checker, call.args[0])
+    init = checker.check(call.args[1])
+    local = checker.local(name or "", init.type, call.args[0].span)
+    with checker.scope({name: local} if name else {}):
+        body = checker.check(call.args[2])
+    return ir.Bind(local.slot, init, body, body.type, call.span)
+
+
+def _block(checker: Checker, call: Call) -> ir.Typed | None:
+    """Expand `cel.block([a, b], body)`, where `cel.index(n)` is the n-th of the list."""
+    if len(call.args) != 2 or not isinstance(call.args[0], ListOf):
+        checker.report("E214", "`cel.block` takes a list and an expression", call.name_span)
+        return checker.error(call.span)
+    scope: dict[str, ir.Typed] = {}
+    bound: list[tuple[ir.Local, ir.Typed]] = []
+    with checker.scope(scope):
+        for at, element in enumerate(call.args[0].elements):
+            init = checker.check(element.value)
+            local = checker.local(f"@index:{at}", init.type, element.value.span)
+            scope[local.name] = local
+            bound.append((local, init))
+        body = checker.check(call.args[1])
+    for local, init in reversed(bound):
+        body = ir.Bind(local.slot, init, body, body.type, call.span)
+    return body
+
+
+def _reference(prefix: str) -> Macro:
+    def expand(checker: Checker, call: Call) -> ir.Typed | None:
+        return checker.check(Name(_numbered(call, prefix), span=call.span))
+
+    return expand
+
+
+def _sort_by(checker: Checker, call: Call) -> ir.Typed | None:
+    """Expand `list.sortBy(x, key)` to the list and the list of its keys."""
+    if len(call.args) != 2:
+        return None
+    made = _loop_scope(checker, call, call.args[:1])
+    if made is None:
+        return checker.error(call.span)
+    range_, locals_ = made
+    with checker.scope(_scope_of(locals_)):
+        key = checker.check(call.args[1])
+    keys = ir.Loop("list", range_, _slots(locals_), None, key, list_of(key.type), call.span)
+    return checker.apply(
+        "@sortByAssociatedKeys",
+        "sortBy",
+        (range_, keys),
+        call.span,
+        call.name_span,
+        member=True,
+    )
+
+
+MACROS: Final[Mapping[tuple[str, bool], Macro]] = {
+    ("has", False): _has,
+    ("all", True): _quantifier("all"),
+    ("exists", True): _quantifier("exists"),
+    ("exists_one", True): _quantifier("exists_one"),
+    ("existsOne", True): _quantifier("exists_one"),
+    ("filter", True): _filter,
+    ("map", True): _mapping("list", 1),
+    ("transformList", True): _mapping("list", 2),
+    ("transformMap", True): _mapping("map", 2),
+    ("transformMapEntry", True): _entries,
+    ("optMap", True): _optional_map(flat=False),
+    ("optFlatMap", True): _optional_map(flat=True),
+    ("sortBy", True): _sort_by,
+    ("cel.bind", False): _bind,
+    ("cel.block", False): _block,
+    ("cel.index", False): _reference("@index"),
+    ("cel.iterVar", False): _reference("@it"),
+}
+"""The macros by name and by whether they are methods."""
