@@ -46,43 +46,37 @@ class IP:
 
         return str(IPv4Address(self.number) if self.family == 4 else IPv6Address(self.number))
 
-    @property
     def is_unspecified(self) -> bool:
         """Say whether it is `0.0.0.0` or `::`."""
         return self.number == 0
 
-    @property
     def is_loopback(self) -> bool:
         """Say whether it is in `127.0.0.0/8`, or `::1`."""
         return self.number >> 24 == 127 if self.family == 4 else self.number == 1
 
-    @property
     def is_link_local_multicast(self) -> bool:
         """Say whether it is in `224.0.0.0/24` or `ff02::/16` (of any flags)."""
         if self.family == 4:
             return self.number >> 8 == 0xE00000
         return self.number >> 112 & 0xFF0F == 0xFF02
 
-    @property
     def is_link_local_unicast(self) -> bool:
         """Say whether it is in `169.254.0.0/16` or `fe80::/10`."""
         return self.number >> 16 == 0xA9FE if self.family == 4 else self.number >> 118 == 0x3FA
 
-    @property
     def is_multicast(self) -> bool:
         """Say whether it is in `224.0.0.0/4` or `ff00::/8`."""
         return self.number >> 28 == 0xE if self.family == 4 else self.number >> 120 == 0xFF
 
-    @property
     def is_global_unicast(self) -> bool:
         """Say whether it is unicast beyond this link. Private ranges are."""
         broadcast = self.family == 4 and self.number == 0xFFFFFFFF
         return not (
             broadcast
-            or self.is_unspecified
-            or self.is_loopback
-            or self.is_multicast
-            or self.is_link_local_unicast
+            or self.is_unspecified()
+            or self.is_loopback()
+            or self.is_multicast()
+            or self.is_link_local_unicast()
         )
 
 
