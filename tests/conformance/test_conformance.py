@@ -1,0 +1,44 @@
+"""Every case of the CEL conformance suite and of Kubernetes' answers, one test a row."""
+
+import pytest
+
+from tests.conformance.cases import Case, exceptions, load
+from tests.conformance.judge import judge
+from tests.conformance.run import FILES, PAGE, report, shared_files, status
+from tests.shared import needs_shared, shared_file
+
+KNOWN = exceptions(PAGE)
+CASES = {path.name: load(path) for path in shared_files()}
+
+
+def _rows(name: str) -> list[object]:
+    """Give the rows of a file as parameters, or one skipped parameter that says why."""
+    if name not in CASES:
+        return [pytest.param(None, marks=needs_shared, id="all")]
+    return [pytest.param(case, id=case.id) for case in CASES[name]]
+
+
+@pytest.mark.parametrize("case", _rows("conformance.json"))
+def test_the_answer_is_the_one_of_the_cel_conformance_suite(case: Case) -> None:
+    _holds(case)
+
+
+@pytest.mark.parametrize("case", _rows("k8s_vectors.json"))
+def test_the_answer_is_the_one_of_kubernetes(case: Case) -> None:
+    _holds(case)
+
+
+def _holds(case: Case) -> None:
+    verdict = judge(case)
+    assert status(verdict, KNOWN) != "failed", f"\n{report(verdict, KNOWN)}"
+
+
+@needs_shared
+def test_every_documented_exception_is_a_case_of_the_files() -> None:
+    keys = {case.key for cases in CASES.values() for case in cases}
+    assert set(KNOWN) <= keys
+
+
+@needs_shared
+def test_both_files_of_cases_are_there() -> None:
+    assert sorted(CASES) == sorted(FILES), f"look in {shared_file('data', 'cel')}"
