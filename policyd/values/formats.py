@@ -130,11 +130,14 @@ def _label_value(text: str) -> list[str]:
 def _as_prefix(check: Check) -> Check:
     """Check the beginning of a name, to which more is added: it may end in a dash.
 
-    The API server puts a letter in the place of the last two characters, and so does this.
+    The API server puts a letter in the place of the last two bytes, and so does this.
     """
 
     def checked(text: str) -> list[str]:
-        return check(text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text)
+        if len(text) < 2 or not text.endswith("-"):
+            return check(text)
+        data = text.encode("utf-8", "surrogatepass")
+        return check(data[:-2].decode("utf-8", "replace") + "a")
 
     return checked
 

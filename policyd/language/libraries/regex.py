@@ -17,7 +17,7 @@ from policyd.language.declarations import Library, function, overload
 from policyd.language.dialect import Dialect
 from policyd.language.limits import MAX_LIST
 from policyd.language.sizes import bounded_list, text_cost
-from policyd.values.errors import ValueFault
+from policyd.values.errors import LimitFault, ValueFault
 from policyd.values.quoting import quote
 
 MAX_PATTERN: Final = 4096
@@ -29,10 +29,14 @@ MAX_MEMORY: Final = 1_048_576
 KEPT: Final = 256
 """Compiled patterns that are kept for the next call."""
 
+READINGS: Final = 500
+"""How often `findAll` may read a long text in search of one match after the other."""
+
 # Units charged for a pattern that RE2 refuses: it can take it 20 ms to find it too large, and 10 us
 # a character to find another fault.
 _COST_OF_LARGE: Final = 20_000
 _COST_OF_CHARACTER: Final = 5
+_INSTRUCTIONS: Final = 32  # of a program, for one unit at ten characters
 _TOO_LARGE: Final = "pattern too large"
 _MEMORY: Final = f"it needs more than the limit of {MAX_MEMORY} bytes"
 _PERL: Final = "invalid perl operator: "
@@ -86,18 +90,52 @@ class Pattern:
     compiled: Any
     size: int
 
-    def matches(self, text: str) -> bool:
-        """Say whether the pattern matches somewhere in `text`."""
-        return self.compiled.search(text) is not None
+    def matches(self, data: bytes) -> bool:
+        """Say whether the pattern matches somewhere in the UTF-8 text `data`."""
+        return next(self.spans(data), None) is not None
 
-    def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Give where the pattern matches, without overlap, in code points."""
-        end_before = -1
-        for match in self.compiled.finditer(text):
+    def spans(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """Give where the pattern matches, without overlap.
+
+        Raises:
+            LimitFault: looking for one match after the other would read the text too often.
+        """
+        at, end_before, left = 0, -1, self.allowance(len(data))
+        while at <= len(data):
+            left -= len(data) - at
+            if left < 0 < at:
+                raise LimitFault("finding every match would read the text too often")
+            match = self.compiled.search(data, at)
+            if match is None:
+                return
             start, end = match.span()
+            if start == end and _inside(data, start):
+                at = start + 1  # `\B` holds between the bytes of a character, which is no place
+                continue
             if start < end or start != end_before:
                 yield start, end
             end_before = end
+            at = _after(data, at) if end == at else end
+
+    def allowance(self, length: int) -> int:
+        """Give the bytes that may be read to find every match in a text of so many.
+
+        The search for one match may read to the end of the text, for each match anew.
+        """
+        return READINGS * (length + 10_000) // (1 + self.size // _INSTRUCTIONS)
+
+
+def _inside(data: bytes, at: int) -> bool:
+    """Say whether a place is inside a character."""
+    return at < len(data) and data[at] & 0xC0 == 0x80
+
+
+def _after(data: bytes, at: int) -> int:
+    """Give the place after the character that begins at one."""
+    at += 1
+    while _inside(data, at):
+        at += 1
+    return at
 
 
 def compile_pattern(text: str) -> Pattern:
@@ -149,45 +187,47 @@ def _reason(raw: bytes) -> str:
 
 
 def _matches(text: str, pattern: str) -> bool:
-    return compile_pattern(pattern).matches(_checked(text))
+    return compile_pattern(pattern).matches(_encoded(text))
 
 
 def _find(text: str, pattern: str) -> str:
-    for start, end in compile_pattern(pattern).spans(_checked(text)):
-        return text[start:end]
+    data = _encoded(text)
+    for start, end in compile_pattern(pattern).spans(data):
+        return data[start:end].decode()
     return ""
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    spans = compile_pattern(pattern).spans(_checked(text))
+    data = _encoded(text)
+    spans = compile_pattern(pattern).spans(data)
     most = MAX_LIST + 1 if limit < 0 else min(limit, MAX_LIST + 1)
-    found = [text[start:end] for start, end in islice(spans, most)]
+    found = [data[start:end].decode() for start, end in islice(spans, most)]
     bounded_list(len(found))
     return found
 
 
-def _checked(text: str) -> str:
-    """Refuse a text that has no UTF-8 form, which is what RE2 reads."""
+def _encoded(text: str) -> bytes:
+    """Give the UTF-8 form of a text, which is what RE2 reads."""
     try:
-        text.encode()
+        return text.encode()
     except UnicodeEncodeError:
         raise ValueFault(f"half of a surrogate pair in {quote(text)}") from None
-    return text
 
 
 def _cost(text: str, pattern: str) -> int:
     """Charge for matching, and for reading the pattern, as if it had never been read.
 
     RE2 falls back to following every instruction of the program at each character when its
-    memory is full: 3 ns each, as measured, so a unit for thirty-two instructions at ten
-    characters. Whether the pattern is at hand must not change the charge, or the same evaluation
+    memory is full: 3 ns each, as measured, so a unit for thirty-two of them at ten characters.
+    Whether the pattern is at hand must not change the charge, or the same evaluation
     would reach the limit on one day and not on the other.
     """
     found = _compiled(pattern)
     if isinstance(found, Pattern):
-        return text_cost(len(text)) * (1 + found.size // 32) + found.size // 8
+        return text_cost(len(text)) * (1 + found.size // _INSTRUCTIONS) + found.size // 8
     return _COST_OF_LARGE if found.endswith(_MEMORY) else _COST_OF_CHARACTER * len(pattern)
 
 
 def _cost_of_all(text: str, pattern: str, limit: int = -1) -> int:  # noqa: ARG001 - as CEL calls it
-    return _cost(text, pattern) + len(text)
+    # The text may be read up to `READINGS` times, and there may be as many matches as characters.
+    return 64 * _cost(text, pattern) + len(text)
