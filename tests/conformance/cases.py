@@ -147,23 +147,36 @@ def _vector(row: Mapping[str, Any], counts: Counter[str]) -> Case:
     )
 
 
-def exceptions(page: Path) -> dict[str, str]:
-    """Read the allowed differences from a page: case to reason.
+@dataclass(frozen=True)
+class Documented:
+    """An allowed difference: what the page says is answered instead, and why."""
 
-    Every table row whose first cell is code counts; the last cell is the reason. In a cell
-    `\\|` stands for a bar, and in the code `⏎` for a line end.
+    answer: str
+    reason: str
+
+
+def exceptions(page: Path) -> dict[str, Documented]:
+    """Read the allowed differences from a page, by case.
+
+    A table row whose first two cells are code is one; the last cell is the reason. In a cell
+    `\\|` stands for a bar, and in a case `⏎` for a line end.
 
     Raises:
         ValueError: a case is listed twice, or without a reason.
     """
-    found: dict[str, str] = {}
+    found: dict[str, Documented] = {}
     for line in page.read_text(encoding="utf-8").splitlines():
-        cells = re.split(r"(?<!\\)\|", line)
-        code = re.fullmatch(r"\s*(`+) ?(.+?) ?\1\s*", cells[1]) if len(cells) > 3 else None
-        if code is None:
+        cells = [_code(cell) for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if len(cells) != 3 or cells[0] is None or cells[1] is None:
             continue
-        key, reason = code[2].replace(r"\|", "|").replace("⏎", "\n"), cells[-2].strip()
+        key, reason = cells[0].replace("⏎", "\n"), line.rsplit("|", 2)[1].strip()
         if key in found or not reason:
             raise ValueError(f"{page}: `{key}` is listed twice or without a reason")
-        found[key] = reason
+        found[key] = Documented(cells[1], reason)
     return found
+
+
+def _code(cell: str) -> str | None:
+    """Give the text of a cell that is one piece of code."""
+    code = re.fullmatch(r"\s*(`+) ?(.+?) ?\1\s*", cell)
+    return code[2].replace(r"\|", "|") if code else None

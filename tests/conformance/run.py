@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 if __name__ == "__main__":  # a script's own folder is on the path, the repository's root is not
     sys.path.insert(0, str(ROOT))
 
-from tests.conformance.cases import Case, exceptions, load  # noqa: E402 - needs the path above
+from tests.conformance.cases import Case, Documented, exceptions, load  # noqa: E402 - needs the path above
 from tests.conformance.judge import Verdict, judge  # noqa: E402 - needs the path above
 from tests.shared import shared_file  # noqa: E402 - needs the path above
 
@@ -25,17 +25,16 @@ FILES = ("conformance.json", "k8s_vectors.json")
 STATUSES = ("passed", "failed", "known")
 
 
-def status(verdict: Verdict, known: dict[str, str]) -> str:
+def status(verdict: Verdict, known: dict[str, Documented]) -> str:
     """Say how a verdict counts: a listed exception that passes has failed to be one."""
     if verdict.case.key not in known:
         return "passed" if verdict.passed else "failed"
     return "failed" if verdict.passed else "known"
 
 
-def report(verdict: Verdict, known: dict[str, str]) -> str:
+def report(verdict: Verdict, known: dict[str, Documented]) -> str:
     """Show one difference in full."""
     case, want = verdict.case, verdict.case.expected
-    reason = known.get(case.key)
     why = verdict.difference or "passes, but docs/conformance.md lists it as an exception"
     lines = [f"{status(verdict, known).upper()} {case.id}", f"  expression  {case.expr!r}"]
     if case.bindings:
@@ -47,8 +46,8 @@ def report(verdict: Verdict, known: dict[str, str]) -> str:
         of_type = f" of type {want.type}" if want.type else ""
         lines.append(f"  expected    {want.value}{of_type}")
     lines += [f"  got         {verdict.answer}", f"  because     {why}"]
-    if reason:
-        lines.append(f"  documented  {reason}")
+    if case.key in known:
+        lines.append(f"  documented  {known[case.key].reason}")
     return "\n".join(lines)
 
 
@@ -57,34 +56,38 @@ def _first_line(message: str) -> str:
     return message.partition("\n")[0].removeprefix("ERROR: <input>:")
 
 
-def table(counts: dict[str, Counter[str]]) -> str:
-    """Lay out the counts by group, and their sums."""
+def table(counts: dict[str, Counter[str]], *, only_failures: bool) -> str:
+    """Lay out the counts by group, and the sums of all groups."""
     total: Counter[str] = Counter()
     for count in counts.values():
         total.update(count)
     width = max(len(group) for group in [*counts, "total"])
     lines = [f"{'group':{width}}  {'cases':>6}" + "".join(f"  {it:>6}" for it in STATUSES)]
-    for group, count in [*sorted(counts.items()), ("total", total)]:
+    rows = [
+        (group, count)
+        for group, count in sorted(counts.items())
+        if count["failed"] or not only_failures
+    ]
+    for group, count in [*rows, ("total", total)]:
         cells = [count.total(), *(count[it] for it in STATUSES)]
         lines.append(f"{group:{width}}" + "".join(f"  {cell:>6}" for cell in cells))
     return "\n".join(lines)
 
 
-def run_file(path: Path, args: argparse.Namespace, known: dict[str, str]) -> bool:
-    """Run a file, print its table and differences, and say whether all is as documented."""
-    cases = [case for case in load(path) if _wanted(case, args)]
+def run_cases(
+    name: str, cases: list[Case], known: dict[str, Documented], *, only_failures: bool
+) -> bool:
+    """Run the cases of a file and print their table and differences; say whether there are none."""
     counts: dict[str, Counter[str]] = {}
     shown: list[str] = []
     for verdict in map(judge, cases):
         its = status(verdict, known)
         counts.setdefault(verdict.case.group, Counter())[its] += 1
-        if its == "failed" or (its == "known" and not args.only_failures):
+        if its == "failed" or (its == "known" and not only_failures):
             shown.append(report(verdict, known))
     failed = any(count["failed"] for count in counts.values())
-    if args.only_failures:
-        counts = {group: count for group, count in counts.items() if count["failed"]}
-    print(f"{path.name}: {len(cases)} cases\n")
-    print("\n\n".join([*shown, table(counts)]), end="\n\n")
+    print(f"{name}: {len(cases)} cases\n")
+    print("\n\n".join([*shown, table(counts, only_failures=only_failures)]), end="\n\n")
     return not failed
 
 
@@ -116,9 +119,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("no file given, and no shared data folder found: set POLICYD_SHARED")
     try:
         known = exceptions(PAGE)
-        good = [run_file(path, args, known) for path in files]
+        chosen = [(path.name, [it for it in load(path) if _wanted(it, args)]) for path in files]
     except (OSError, ValueError) as error:
         parser.error(str(error))
+    if not any(cases for _, cases in chosen):
+        parser.error("no case is of this group or id")
+    good = [
+        run_cases(name, cases, known, only_failures=args.only_failures)
+        for name, cases in chosen
+        if cases
+    ]
     return 0 if all(good) else 1
 
 

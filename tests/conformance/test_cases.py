@@ -7,7 +7,7 @@ import pytest
 
 from policyd.language.dialect import Dialect
 from policyd.language.types import DYN, INT
-from tests.conformance.cases import exceptions, load
+from tests.conformance.cases import Documented, exceptions, load
 
 
 def _file(folder: Path, rows: object) -> Path:
@@ -67,26 +67,27 @@ def test_a_file_of_another_format_is_refused(rows: object, tmp_path: Path) -> No
         load(_file(tmp_path, rows))
 
 
-def test_exceptions_are_the_table_rows_that_start_with_code(tmp_path: Path) -> None:
+def test_exceptions_are_the_table_rows_that_start_with_two_pieces_of_code(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
-        "| case | why |\n| --- | --- |\n"
-        "| `a/b/c` | wider |\n"
-        "| `1 \\|\\| x` | both | the reason |\n"
-        "| `` has(a.`b`) `` | quoted |\n"
-        "| `'a⏎b'` | two lines |\n"
-        "| text | not a case |\n"
+        "| case | answer | why |\n| --- | --- | --- |\n"
+        "| `a/b/c` | `1` | wider |\n"
+        "| `1 \\|\\| x` | `true` | because of `x` |\n"
+        "| `` has(a.`b`) `` | `false` | quoted |\n"
+        "| `'a⏎b'` | `\"\"` | two lines |\n"
+        "| text | `1` | not a case |\n"
+        "| `two` | cells |\n"
         "`code` outside a table\n"
     )
     assert exceptions(page) == {
-        "a/b/c": "wider",
-        "1 || x": "the reason",
-        "has(a.`b`)": "quoted",
-        "'a\nb'": "two lines",
+        "a/b/c": Documented("1", "wider"),
+        "1 || x": Documented("true", "because of `x`"),
+        "has(a.`b`)": Documented("false", "quoted"),
+        "'a\nb'": Documented('""', "two lines"),
     }
 
 
-@pytest.mark.parametrize("rows", ["| `a` | x |\n| `a` | y |\n", "| `a` | |\n"])
+@pytest.mark.parametrize("rows", ["| `a` | `1` | x |\n| `a` | `1` | y |\n", "| `a` | `1` | |\n"])
 def test_an_exception_that_is_listed_twice_or_without_a_reason_is_refused(
     rows: str, tmp_path: Path
 ) -> None:

@@ -1,5 +1,9 @@
 """Every case of the CEL conformance suite and of Kubernetes' answers, one test a row."""
 
+import json
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from tests.conformance.cases import Case, exceptions, load
@@ -37,6 +41,20 @@ def _holds(case: Case) -> None:
 def test_every_documented_exception_is_a_case_of_the_files() -> None:
     keys = {case.key for cases in CASES.values() for case in cases}
     assert set(KNOWN) <= keys
+
+
+def _shown(tagged: Mapping[str, Any]) -> str:
+    """Write a tagged value as the page does."""
+    ((tag, raw),) = tagged.items()
+    return raw if tag == "quantity" else json.dumps(raw)
+
+
+@needs_shared
+@pytest.mark.parametrize("key", KNOWN)
+def test_the_page_says_what_is_answered_instead(key: str) -> None:
+    (case,) = (case for cases in CASES.values() for case in cases if case.key == key)
+    answer = judge(case).answer
+    assert KNOWN[key].answer == (str(answer) if answer.value is None else _shown(answer.value))
 
 
 @needs_shared
