@@ -216,6 +216,8 @@ class Builder(Transformer[Token, Any]):
 
     def prefix(self, items: list[Any]) -> Expr:
         op, operand = items
+        if isinstance(operand, Unary) and operand.op != op:
+            self._fault("E101", f"`{op}{operand.op}` is two operators", _at(op), "use parentheses")
         if op == "-":
             signed = self._signed(op, operand)
             if signed is not None:

@@ -18,6 +18,7 @@ from policyd.language.diagnostics import Diagnostic, Edit, Severity
 from policyd.language.dialect import Dialect
 from policyd.language.environment import Checked, Environment
 from policyd.language.limits import MAX_DIAGNOSTICS, MAX_INLINED
+from policyd.language.format_checks import check_format
 from policyd.language.literal_checks import check_literal_arguments
 from policyd.language.macros import MACROS, Macro
 from policyd.language.mismatch import explain_mismatch
@@ -42,6 +43,7 @@ from policyd.language.types import (
     BOOL,
     DYN,
     ERROR,
+    NULL,
     QUANTITY,
     Kind,
     Type,
@@ -59,6 +61,12 @@ _ESCAPES: Final = (
     ("__dash__", "-"),
     ("__slash__", "/"),
 )
+_MIXING: Final = frozenset({"format"})
+"""Functions whose list of arguments is of mixed types by its nature."""
+
+_BEYOND: Final = ("math.", "base64.")
+"""Beginnings of the names of CEL's own functions that Kubernetes leaves out."""
+
 _LITERALS: Final = {
     name: parse_type(name)
     for name in ("null_type", "bool", "int", "uint", "double", "string", "bytes")
@@ -84,6 +92,7 @@ class Checker:
         self._lets: dict[str, ir.Typed] = {}
         self._open_lets: list[str] = []
         self._inlined = 0
+        self._mixing = 0  # how many calls deep we are in which literals may mix types
         self._used: set[str] = set()
         self._variables: set[str] = set()
 
@@ -205,6 +214,10 @@ class Checker:
         """Give the node that stands where something is wrong."""
         return ir.Constant(None, ERROR, span)
 
+    def _unresolved(self, message: str, span: Span) -> ir.Typed:
+        """Give the node for what is not known in an expression that is not checked."""
+        return ir.Fault(message, DYN, span)
+
     # --- the kinds of expression ---
 
     def _literal(self, expr: Literal) -> ir.Typed:
@@ -217,21 +230,24 @@ class Checker:
                 expr.span,
                 helps=("an int holds -9223372036854775808 to 9223372036854775807",),
             )
-        return ir.Constant(expr.value, _LITERALS[expr.kind], expr.span)
+        return ir.Constant(expr.value, _LITERALS[expr.kind] if self.typed else DYN, expr.span)
 
     def _extra_literal(self, expr: Literal) -> Type:
-        self._not_portable(
+        self.not_portable(
             "a quantity literal is policyd's own", expr.span, f'write `quantity("{expr.value}")`'
         )
         return QUANTITY
 
-    def _not_portable(self, message: str, span: Span, help_: str = "") -> None:
+    def not_portable(self, message: str, span: Span, help_: str = "") -> None:
+        """Note something that plain Kubernetes CEL does not have."""
         self.report("N601", message, span, helps=(help_,) if help_ else ())
 
     def _name(self, expr: Name) -> ir.Typed:
         found = self._resolve_name(expr.name, expr.span, root=expr.root)
         if found is not None:
             return found
+        if not self.typed:
+            return self._unresolved(f"undeclared reference to `{expr.name}`", expr.span)
         self._unknown_name(expr)
         return self.error(expr.span)
 
@@ -319,6 +335,8 @@ class Checker:
 
     def select(self, operand: ir.Typed, expr: Select, *, test: bool = False) -> ir.Typed:
         """Check a selection on a checked operand; `test` is for `has()`."""
+        if expr.quoted:
+            self.not_portable("Kubernetes does not have quoted field names", expr.name_span)
         base = self.type_of(operand)
         wrapped = base.kind is Kind.OPTIONAL
         inner = base.params[0] if wrapped else base
@@ -409,11 +427,11 @@ class Checker:
                 wanted, result = _LITERALS["int"], base.params[0]
             case Kind.MAP:
                 wanted, result = base.params
-            case Kind.DYN | Kind.ERROR:
+            case Kind.ERROR:
                 return base
-            case Kind.VAR:
+            case Kind.DYN | Kind.VAR:
                 self.types.assignable((base,), (DYN,))
-                return DYN
+                return self.types.fresh()
             case _:
                 self._not_indexable(base, operand, expr)
                 return ERROR
@@ -480,7 +498,8 @@ class Checker:
             for at, node in enumerate(nodes)
         ]
         element = self._join_all(types, nodes, "list")
-        return ir.MakeList(nodes, optional, list_of(element), expr.span)
+        type_ = list_of(element) if self.typed else DYN
+        return ir.MakeList(nodes, optional, type_, expr.span)
 
     def _map(self, expr: MapOf) -> ir.Typed:
         keys = tuple(self.check(entry.key) for entry in expr.entries)
@@ -493,10 +512,16 @@ class Checker:
         key = self._join_all([k.type for k in keys], keys, "map")
         value = self._join_all(types, values, "map")
         self._check_keys(keys)
-        return ir.MakeMap(keys, values, optional, map_of(key, value), expr.span)
+        type_ = map_of(key, value) if self.typed else DYN
+        return ir.MakeMap(keys, values, optional, self._is_strict(), type_, expr.span)
+
+    def _is_strict(self) -> bool:
+        return self.env.dialect is Dialect.CEL
 
     def _check_keys(self, keys: tuple[ir.Typed, ...]) -> None:
         """Report keys of types that no map can have."""
+        if not self._is_strict():
+            return
         for key in keys:
             kind = self.final(key)
             if (
@@ -523,7 +548,7 @@ class Checker:
         for at, type_ in enumerate(types[1:], 1):
             both = self.types.join(joined, type_)
             if both is None:
-                if self.typed and self.env.dialect is Dialect.KUBERNETES:
+                if self.typed and not self._is_strict() and not self._mixing:
                     self._mixed(joined, nodes, at, what)
                     return ERROR
                 return DYN
@@ -591,8 +616,14 @@ class Checker:
         return None
 
     def _apply_named(self, name: str, expr: Call, target: ir.Typed | None) -> ir.Typed:
+        if name.startswith(_BEYOND) and self.env.dialect is Dialect.KUBERNETES:
+            self.not_portable(f"Kubernetes does not have `{name}`", expr.name_span)
+        self._mixing += name in _MIXING
         args = tuple(self.check(arg) for arg in expr.args)
+        self._mixing -= name in _MIXING
         if name not in self.env.function_table:
+            if not self.typed:
+                return self._unresolved(f"unbound function: {name}", expr.span)
             self._unknown_function(name, expr, target)
             return self.error(expr.span)
         member = target is not None
@@ -600,6 +631,8 @@ class Checker:
         node = self.apply(name, name, given, expr.span, expr.name_span, member=member)
         if self.typed:
             check_literal_arguments(self, name, given)
+            if name == "format" and member:
+                check_format(self, given)
         return node
 
     def apply(
@@ -618,7 +651,7 @@ class Checker:
         if not self.typed:
             fitting = tuple(o for o in considered if len(o.params) == len(args) and o.portable)
             if not fitting:
-                explain_mismatch(self, name, shown, args, name_span, member=member)
+                return self._unresolved(f"no such overload: {name}", span)
             return ir.Apply(shown, fitting, args, DYN, span)
         types = tuple(arg.type for arg in args)
         for overloads, lenient in (
@@ -629,7 +662,7 @@ class Checker:
             chosen, result = self._fitting(overloads, types, lenient=lenient)
             if chosen:
                 if not chosen[0].portable or lenient:
-                    self._not_portable(
+                    self.not_portable(
                         f"`{shown}` of {self._shown_types(args)} is policyd's own", name_span
                     )
                 return ir.Apply(shown, tuple(chosen), args, result, span)
@@ -650,6 +683,11 @@ class Checker:
             if len(candidate.params) != len(types):
                 continue
             params, declared = self.types.instantiate(candidate.params, candidate.result)
+            if not candidate.portable and any(
+                given == NULL and wanted.kind is Kind.OPAQUE
+                for given, wanted in zip(types, params, strict=True)
+            ):
+                continue  # null is no quantity
             if self.types.assignable(types, params, lenient=lenient):
                 chosen.append(candidate)
                 given = self.types.resolve(declared)

@@ -89,6 +89,8 @@ class Planner:
         match node:
             case ir.Constant(value=value):
                 return lambda _: value
+            case ir.Fault(message=message, span=span):
+                return _failing(message, span)
             case ir.Variable(name=name):
                 return itemgetter(self._places[name])
             case ir.Local(slot=slot):
@@ -252,18 +254,18 @@ class Planner:
             (self.plan(key), self.plan(value), at in node.optional, key.span)
             for at, (key, value) in enumerate(zip(node.keys, node.values, strict=True))
         ]
-        span = node.span
+        span, strict = node.span, node.strict
 
         def make(frame: Frame) -> dict[Any, Any]:
             made: dict[Any, Any] = {}
             for key_of, value_of, optional, key_span in pairs:
-                key = loops.map_key(key_of(frame), key_span)
+                key = loops.map_key(key_of(frame), key_span, strict=strict)
                 value = value_of(frame)
                 if optional:
                     if not _optional(value, span).present:
                         continue
                     value = value.value
-                if key in made:
+                if strict and key in made:
                     raise EvaluationError("a map cannot have the same key twice", key_span)
                 made[key] = value
             return made
@@ -297,6 +299,13 @@ class _Later:
     def force(self, frame: Frame) -> Any:
         value = frame[self.place] = self.init(frame)
         return value
+
+
+def _failing(message: str, span: Span) -> Evaluate:
+    def fail(_: Frame) -> Any:
+        raise EvaluationError(message, span)
+
+    return fail
 
 
 def _load(place: int) -> Evaluate:

@@ -8,6 +8,7 @@ body charge for themselves.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
 
 from policyd.language import typed as ir
@@ -106,6 +107,7 @@ class _Range:
 
 def _quantified(over: _Range, body: Evaluate, span: Span, *, deciding: bool) -> Evaluate:
     """Plan `all` and `exists`: errors are dropped where another element decides."""
+    going_on = not deciding
 
     def quantify(frame: Frame) -> bool:
         fault: EvaluationError | None = None
@@ -119,11 +121,11 @@ def _quantified(over: _Range, body: Evaluate, span: Span, *, deciding: bool) -> 
                 continue
             if value is deciding:
                 return deciding
-            if value is not (not deciding):
+            if value is not going_on:
                 fault = fault or _not_bool(value, span)
         if fault is not None:
             raise fault
-        return not deciding
+        return going_on
 
     return quantify
 
@@ -190,15 +192,18 @@ def _add_entry(made: dict[Any, Any], entry: Any, span: Span) -> None:
 
 
 _KEYS: Final = (bool, int, str)
+_ODD_KEYS: Final = (*_KEYS, float, NoneType)
 
 
-def map_key(key: Any, span: Span) -> Any:
+def map_key(key: Any, span: Span, *, strict: bool) -> Any:
     """Give the `dict` key for the key of a map literal.
+
+    Doubles and null are keys where not `strict`.
 
     Raises:
         EvaluationError: its kind cannot be a key.
     """
-    if isinstance(key, _KEYS):
+    if isinstance(key, _KEYS if strict else _ODD_KEYS):
         return encode_key(key)
     raise EvaluationError(f"unsupported key type: {type_value(key)}", span)
 

@@ -107,6 +107,8 @@ def _quantifier(kind: str) -> Macro:
     def expand(checker: Checker, call: Call) -> ir.Typed | None:
         if len(call.args) not in (2, 3):
             return None
+        if call.name == "existsOne" and len(call.args) == 2:
+            checker.not_portable("Kubernetes calls this `exists_one`", call.name_span)
         made = _loop_scope(checker, call, call.args[:-1])
         if made is None:
             return checker.error(call.span)

@@ -23,6 +23,15 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Fault:
+    """What cannot be resolved in an expression that is not type-checked: an evaluation error."""
+
+    message: str
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Variable:
     """A variable of the environment, by its full name."""
 
@@ -123,11 +132,16 @@ class MakeList:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MakeMap:
-    """A map literal; `optional` has the places of the entries that may be absent."""
+    """A map literal; `optional` has the places of the entries that may be absent.
+
+    `strict` refuses a key that is there already, and keys of odd kinds, as the CEL
+    specification does; otherwise the last one stands, as in Kubernetes.
+    """
 
     keys: tuple["Typed", ...]
     values: tuple["Typed", ...]
     optional: frozenset[int]
+    strict: bool
     type: Type
     span: Span
 
@@ -177,6 +191,7 @@ class OptionalMap:
 
 Typed = (
     Constant
+    | Fault
     | Variable
     | Local
     | LetRef
@@ -196,7 +211,7 @@ Typed = (
 def operands(node: Typed) -> tuple[Typed, ...]:
     """Give the nodes directly inside a node, in the order in which they may be evaluated."""
     match node:
-        case Constant() | Variable() | Local():
+        case Constant() | Fault() | Variable() | Local():
             return ()
         case LetRef(body=body):
             return (body,)
