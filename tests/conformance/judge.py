@@ -14,7 +14,7 @@ from typing import Any
 from policyd.language.declarations import Function
 from policyd.language.diagnostics import RuleError
 from policyd.language.dialect import Dialect
-from policyd.language.environment import Environment
+from policyd.language.environment import Checked, Environment
 from policyd.language.errors import EvaluationError, LimitExceeded
 from policyd.language.types import Type
 from tests.conformance.cases import Case, Expected
@@ -70,12 +70,24 @@ def run(case: Case) -> Answer:
         return Answer(phase="crash", message=f"{error.__class__.__name__}: {error}")
 
 
+def compile_case(case: Case) -> Checked:
+    """Compile a case as it is to be evaluated.
+
+    Raises:
+        RuleError: it is refused.
+    """
+    return environment_of(case).compile(case.expr, check=case.check)
+
+
+def environment_of(case: Case) -> Environment:
+    """Give the environment of a case; cases with the same declarations share one."""
+    variables = tuple(sorted(case.types.items()))
+    return _environment(case.dialect, variables, case.functions, case.container)
+
+
 def _run(case: Case) -> Answer:
-    env = _environment(
-        case.dialect, tuple(sorted(case.types.items())), case.functions, case.container
-    )
     try:
-        checked = env.compile(case.expr, check=case.check)
+        checked = compile_case(case)
     except RuleError as error:
         return Answer(
             phase="compile",
@@ -86,7 +98,7 @@ def _run(case: Case) -> Answer:
     if not case.evaluate:
         return Answer(type=static)
     try:
-        value = env.program(checked).evaluate(case.bindings)
+        value = environment_of(case).program(checked).evaluate(case.bindings)
     except EvaluationError as error:
         codes = (_LIMIT,) if isinstance(error, LimitExceeded) else ()
         return Answer(phase="eval", codes=codes, message=error.message, type=static)

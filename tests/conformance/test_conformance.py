@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from tests.conformance.cases import Case, exceptions, load
-from tests.conformance.judge import judge
+from tests.conformance.judge import compile_case, judge
 from tests.conformance.run import FILES, PAGE, report, shared_files, status
 from tests.shared import needs_shared, shared_file
 
+NOT_PORTABLE = "N601"
 KNOWN = exceptions(PAGE)
 CASES = {path.name: load(path) for path in shared_files()}
 
@@ -55,6 +56,19 @@ def test_the_page_says_what_is_answered_instead(key: str) -> None:
     (case,) = (case for cases in CASES.values() for case in cases if case.key == key)
     answer = judge(case).answer
     assert KNOWN[key].answer == (str(answer) if answer.value is None else _shown(answer.value))
+
+
+def _is_portable(case: Case) -> bool:
+    return all(found.code != NOT_PORTABLE for found in compile_case(case).findings)
+
+
+@needs_shared
+def test_each_documented_difference_and_nothing_that_kubernetes_accepts_is_noted() -> None:
+    """`policyd check --portable` shows these notes."""
+    cases = CASES["k8s_vectors.json"]
+    noted = {it.key for it in cases if not it.expected.error and not _is_portable(it)}
+    assert noted == set()
+    assert [it.key for it in cases if it.key in KNOWN and _is_portable(it)] == []
 
 
 @needs_shared
