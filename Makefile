@@ -96,7 +96,7 @@ bench: $(VENV)/bench.stamp ## times of the parser, the checker and the interpret
 .PHONY: fuzz
 fuzz: $(VENV)/fuzz.stamp ## long: every fuzz target for FUZZ_SECONDS each, then the deep properties
 	$(BIN)/python fuzz/run.py --seconds $(FUZZ_SECONDS)
-	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n $(WORKERS) -m "slow or property" $(ARGS)
+	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n $(WORKERS) -m "slow or hypothesis" $(ARGS)
 
 .PHONY: fuzz-quick
 fuzz-quick: $(VENV)/fuzz.stamp ## every fuzz target, a minute in all, as CI runs it
@@ -113,7 +113,7 @@ wheel: $(VENV)/base.stamp ## build dist/policyd-*.whl
 
 .PHONY: schema
 schema: $(VENV)/dev.stamp ## regenerate the Kubernetes schema in the package from `kubernetes`' models
-	$(BIN)/python scripts/build_schema.py
+	$(BIN)/python scripts/make_schema.py
 
 .PHONY: lock
 lock: $(VENV)/lock.stamp ## resolve pyproject.toml into requirements/ (ARGS=--upgrade for newer versions)

@@ -8,7 +8,7 @@ own `==` says of them.
 import base64
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from policyd.values.kinds import TypeValue
@@ -18,6 +18,15 @@ from policyd.values.optional import NONE, Optional
 from policyd.values.times import Duration, Timestamp
 
 _SECOND = 10**9
+_PLAIN: dict[str, Callable[[Any], Any]] = {
+    "null": lambda _: None,
+    "bool": bool,
+    "int": int,
+    "uint": Uint,
+    "double": float,
+    "string": str,
+    "type": TypeValue,
+}
 
 
 def decode(tagged: Mapping[str, Any]) -> Any:
@@ -37,15 +46,7 @@ def decode(tagged: Mapping[str, Any]) -> Any:
         case "duration":
             return Duration(raw[0] * _SECOND + raw[1])
         case _:
-            return {
-                "null": lambda _: None,
-                "bool": bool,
-                "int": int,
-                "uint": Uint,
-                "double": float,
-                "string": str,
-                "type": TypeValue,
-            }[tag](raw)
+            return _PLAIN[tag](raw)
 
 
 def encode(value: Any) -> dict[str, Any]:

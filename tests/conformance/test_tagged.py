@@ -1,6 +1,7 @@
 """Values of the case files are told apart by kind, and go both ways unchanged."""
 
 import itertools
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from policyd.values.optional import NONE
 from policyd.values.times import Duration, Timestamp
 from tests.conformance.tagged import canonical, decode, encode
 
-DISTINCT = [
+DISTINCT: list[dict[str, Any]] = [
     {"null": None},
     {"bool": True},
     {"bool": False},
@@ -49,7 +50,7 @@ DISTINCT = [
 
 
 @pytest.mark.parametrize("tagged", DISTINCT, ids=repr)
-def test_a_value_that_is_read_and_written_again_is_the_same(tagged: dict[str, object]) -> None:
+def test_a_value_that_is_read_and_written_again_is_the_same(tagged: dict[str, Any]) -> None:
     assert canonical(encode(decode(tagged))) == canonical(tagged)
 
 
@@ -59,8 +60,14 @@ def test_values_of_different_kinds_and_signs_are_never_the_same() -> None:
 
 
 def test_the_order_of_a_map_s_entries_and_the_way_a_double_is_written_do_not_count() -> None:
-    entries = [[{"string": "a"}, {"double": 1}], [{"string": "b"}, {"list": [{"double": 2.0}]}]]
-    same = [[{"string": "b"}, {"list": [{"double": 2}]}], [{"string": "a"}, {"double": 1.0}]]
+    entries: list[Any] = [
+        [{"string": "a"}, {"double": 1}],
+        [{"string": "b"}, {"list": [{"double": 2.0}]}],
+    ]
+    same: list[Any] = [
+        [{"string": "b"}, {"list": [{"double": 2}]}],
+        [{"string": "a"}, {"double": 1.0}],
+    ]
     assert canonical({"map": entries}) == canonical({"map": same})
 
 
