@@ -4,7 +4,7 @@ Equality is not Python's, and is no hash's either: `1 == 1.0`, but 2^53 as a dou
 integers that are not equal to each other, and NaN equals nothing.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Final
 
 from policyd.language.equality import equal
@@ -33,19 +33,23 @@ class Members:
         self._rounded: set[float] = set()  # the integers as doubles
         self._doubles: set[float] = set()
         self._simple: set[tuple[type, Hashable]] = set()
-        self._alike: dict[Hashable, list[Any]] = {}
+        self._alike: dict[Hashable, dict[Hashable, Any]] = {}
         self._compared = 0
         for value in values:
-            self.add(value)
+            self._record(value)
 
     def add(self, value: Any) -> bool:
-        """Add a value and say whether it was new: equal to none that was added before.
+        """Add a value unless it equals one that is there, and say whether it was added.
 
         Raises:
             ValueFault: it is nested too deeply; `LimitFault`, it takes too much work to compare.
         """
         if value in self:
             return False
+        self._record(value)
+        return True
+
+    def _record(self, value: Any) -> None:
         cls = value.__class__
         if cls in _INTEGERS:
             self._integers.add(value)
@@ -56,8 +60,7 @@ class Members:
         elif cls in _SIMPLE:
             self._simple.add((cls, value))
         else:
-            self._add_other(value)
-        return True
+            self._record_other(value)
 
     def __contains__(self, value: Any) -> bool:
         cls = value.__class__
@@ -70,41 +73,49 @@ class Members:
             return (cls, value) in self._simple
         return self._has_other(value)
 
-    def _add_other(self, value: Any) -> None:
+    def _record_other(self, value: Any) -> None:
         try:
-            self._alike.setdefault(_likeness(value, 0), []).append(value)
+            alike = self._alike.setdefault(_likeness(value, float), {})
         except _EqualsNothingError:
             return
+        alike.setdefault(_likeness(value, _exactly) if alike else None, value)
 
     def _has_other(self, value: Any) -> bool:
         try:
-            candidates = self._alike.get(_likeness(value, 0))
+            alike = self._alike.get(_likeness(value, float), {})
         except _EqualsNothingError:
             return False
-        if candidates is None:
-            return False
-        self._compared += len(candidates) * weight(value)
-        if self._compared > MAX_WORK:
-            raise LimitFault("comparing these values takes more work than one evaluation may")
-        return any(equal(value, candidate) for candidate in candidates)
+        units = weight(value) if len(alike) > 1 else 0
+        for candidate in alike.values():
+            self._compared += units
+            if self._compared > MAX_WORK:
+                raise LimitFault("comparing these values takes more work than one evaluation may")
+            if equal(value, candidate):
+                return True
+        return False
 
 
-def _likeness(value: Any, depth: int) -> Hashable:
-    """Give a key that equal values share, and hardly any others."""
+def _exactly(number: float) -> Hashable:
+    return (number.__class__, number)
+
+
+def _likeness(value: Any, of_number: Callable[[Any], Hashable], depth: int = 0) -> Hashable:
+    """Give a key that equal values share, and hardly any others: numbers go by `of_number`."""
     cls: type = value.__class__
     if cls in _INTEGERS or cls is float:
-        number = float(value)
-        if number != number:  # noqa: PLR0124 - NaN
+        if value != value:  # noqa: PLR0124 - NaN
             raise _EqualsNothingError
-        return number
+        return of_number(value)
     if depth > MAX_NESTING:
         raise ValueFault(f"values to compare may be nested {MAX_NESTING} levels deep at most")
+    deeper = depth + 1
     if cls is list:
-        return (list, *[_likeness(item, depth + 1) for item in value])
+        return (list, *[_likeness(item, of_number, deeper) for item in value])
     if cls is Optional:
-        return (Optional, _likeness(value.value, depth + 1) if value.present else None)
+        return (Optional, _likeness(value.value, of_number, deeper) if value.present else None)
     if isinstance(value, dict):
-        return (dict, frozenset((key, _likeness(it, depth + 1)) for key, it in value.items()))
+        entries = ((key, _likeness(item, of_number, deeper)) for key, item in value.items())
+        return (dict, frozenset(entries))
     try:
         hash(value)
     except TypeError:

@@ -7,7 +7,8 @@ prints `1234.500000`, `1.234500e+03`, `[a, 1.5]`.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from policyd.language.dialect import Dialect
 from policyd.language.equality import type_value
 from policyd.language.libraries.conversions import bytes_text
 from policyd.language.sizes import bounded_text, text_cost, weight
+from policyd.language.types import Kind, Type, parse_type
 from policyd.values.doubles import general, named, plain
 from policyd.values.errors import ValueFault
 from policyd.values.kinds import TypeValue
@@ -111,6 +113,52 @@ def _bounded(pieces: Iterable[str]) -> list[str]:
 
 def _wrong(clause: str, takes: str, value: Any) -> ValueFault:
     return ValueFault(f"error during formatting: {clause} takes {takes}, not {type_value(value)}")
+
+
+# --- checking a template before there are values ----------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """Why a template and its values can never work. `argument` is the value's place, from 0."""
+
+    message: str
+    argument: int | None = None
+
+
+def find_mistake(template: str, given: Sequence[Type], dialect: Dialect) -> Mistake | None:
+    """Find the first clause that cannot print a value of the type it is given.
+
+    As Kubernetes and cel-go do where the template and the list of its values are literals; a
+    value too many is a mistake there, too.
+    """
+    takes = _K8S_TAKES if dialect is Dialect.KUBERNETES else _CEL_TAKES
+    clauses = [found for found in _CLAUSE.finditer(template) if found[0] != "%%"]
+    for at, found in enumerate(clauses):
+        if at >= len(given):
+            return Mistake(f"format has {len(given)} values, and its string asks for more")
+        verb = found[3]
+        try:
+            _clause(found[1] or "", found[2] or "", verb, _KUBERNETES)
+        except ValueFault as fault:
+            return Mistake(fault.message)
+        if not _may_print(given[at], takes[verb]):
+            return Mistake(f"`%{verb}` cannot print {given[at]}", at)
+    if len(given) > len(clauses):
+        return Mistake(f"format has {len(given)} values, and its string uses {len(clauses)}")
+    return None
+
+
+def _may_print(type_: Type, names: frozenset[str]) -> bool:
+    match type_.kind:
+        case Kind.DYN | Kind.ERROR | Kind.VAR | Kind.PARAM:
+            return True
+        case Kind.NULLABLE:
+            return _may_print(type_.params[0], names)
+        case Kind.LIST | Kind.MAP:
+            return "list" in names and all(_may_print(it, names) for it in type_.params)
+        case _:
+            return type_.name in names
 
 
 # --- the clauses that are the same in both ------------------------------------------------------
@@ -335,3 +383,17 @@ _CEL: Final = _SHARED | {
     "f": _cel_fixed,
     "e": _cel_scientific,
 }
+_INTEGER_NAMES: Final = frozenset({"int", "uint"})
+_SHARED_TAKES: Final = {
+    "b": _INTEGER_NAMES | {"bool"},
+    "o": _INTEGER_NAMES,
+    **dict.fromkeys("xX", _INTEGER_NAMES | {"string", "bytes"}),
+    "s": frozenset({"bool", "int", "uint", "double", "string", "bytes", "null_type", "type"})
+    | {"list", str(parse_type("timestamp")), str(parse_type("duration"))},
+}
+# The names of infinity and NaN may stand in strings, which only the value tells.
+_K8S_TAKES: Final = _SHARED_TAKES | {
+    "d": _INTEGER_NAMES,
+    **dict.fromkeys("fe", frozenset({"double", "string"})),
+}
+_CEL_TAKES: Final = _SHARED_TAKES | dict.fromkeys("dfe", _INTEGER_NAMES | {"double"})
