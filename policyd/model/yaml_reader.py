@@ -12,7 +12,7 @@ depth of `MAX_DEPTH`, and what aliases add is counted, so no text can cost more 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import isfinite
 from typing import Any, Final
 
@@ -86,10 +86,11 @@ class UnknownAliasError(YamlError):
 
 Step = str | int
 Marks = dict[tuple[Step, ...], tuple[int, int]]
+"""Lines and columns, from 1, of the values at paths of keys and positions in a document."""
 
 
-def read_yaml(text: str) -> Iterator[tuple[Any, int]]:
-    """Give each document's value, and the line on which it starts, counted from 1.
+def read_yaml(text: str, marked: int = 2) -> Iterator[tuple[Any, Marks]]:
+    """Give each document's value, and the places of what is at most `marked` levels deep in it.
 
     Values are `dict` with text keys, `list`, `str`, `int`, `float`, `bool` and None, and those
     that aliases repeat are shared: they must not be changed. Comments alone are no document.
@@ -97,22 +98,21 @@ def read_yaml(text: str) -> Iterator[tuple[Any, int]]:
     Raises:
         YamlError: the text cannot be read.
     """
-    return _Reader(text).documents()
+    return _Reader(text, marked).documents()
 
 
 def locate(text: str, path: tuple[Step, ...], document: int = 0) -> tuple[int, int]:
     """Give line and column of the value at a path of keys and positions, as near as it exists.
 
-    `document` is the position of the document in the text. The text has been read before.
+    `document` is the position of the document in the text.
+
+    Raises:
+        YamlError: the text cannot be read.
     """
-    reader = _Reader(text, marks={})
-    for at, _ in enumerate(reader.documents()):
+    for at, (_, marks) in enumerate(read_yaml(text, len(path))):
         if at == document:
-            break
-    marks = reader.marks or {}
-    for length in range(len(path), -1, -1):
-        if path[:length] in marks:
-            return marks[path[:length]]
+            lengths = range(len(path), -1, -1)
+            return next(marks[path[:length]] for length in lengths if path[:length] in marks)
     return 1, 1
 
 
@@ -133,15 +133,16 @@ class _Frame:
 class _Reader:
     """Builds the values of one text from the parser's events."""
 
-    def __init__(self, text: str, marks: Marks | None = None) -> None:
+    def __init__(self, text: str, marked: int) -> None:
         self.text = text.removeprefix("\ufeff")
-        self.marks = marks
+        self.marked = marked
+        self.marks: Marks = {}
         self.stack: list[_Frame] = []
         self.anchors: dict[str, tuple[Any, int]] = {}
         self.size = 0  # values and characters so far, those of aliases included
         self.aliased = 0
 
-    def documents(self) -> Iterator[tuple[Any, int]]:
+    def documents(self) -> Iterator[tuple[Any, Marks]]:
         loader: Any = None
         try:
             loader = _Loader(self.text)
@@ -154,32 +155,26 @@ class _Reader:
             if loader is not None:
                 loader.dispose()
 
-    def _documents(self, next_event: Any) -> Iterator[tuple[Any, int]]:
+    def _documents(self, next_event: Callable[[], Any]) -> Iterator[tuple[Any, Marks]]:
         while True:
-            event = next_event()
-            kind = event.__class__
+            kind = next_event().__class__
             if kind is yaml.DocumentStartEvent:
-                self.anchors, self.size, self.aliased = {}, 0, 0
-                value, line = self._value(next_event, event.start_mark)
+                self.anchors, self.marks, self.size, self.aliased = {}, {}, 0, 0
+                value = self._value(next_event)
                 if value is not _MISSING:
-                    yield value, line
-                if self.marks:
-                    self.marks.clear()
+                    yield value, self.marks
             elif kind is yaml.StreamEndEvent:
                 return
 
-    def _value(self, next_event: Any, mark: Any) -> tuple[Any, int]:
+    def _value(self, next_event: Callable[[], Any]) -> Any:
         """Build one document's value; `_MISSING` where it holds nothing but comments."""
-        line = mark.line + 1
-        first = next_event()
-        kind = first.__class__
-        if kind is yaml.ScalarEvent and first.implicit[0] and not first.value and not first.anchor:
+        event, stack, marked = next_event(), self.stack, self.marked
+        if _is_nothing(event):
             next_event()
-            return _MISSING, line
-        event, stack = first, self.stack
+            return _MISSING
         while True:
             kind = event.__class__
-            if self.marks is not None and kind in _STARTS:
+            if len(stack) <= marked:
                 self._mark(event)
             if kind is yaml.ScalarEvent:
                 value = self._scalar(event)
@@ -193,18 +188,19 @@ class _Reader:
                 value = self._close()
             if not stack:
                 next_event()  # the document's end
-                return value, first.start_mark.line + 1
+                return value
             self._add(value, event)
             event = next_event()
 
     def _mark(self, event: Any) -> None:
-        if self.stack and self.stack[-1].values is not None and self.stack[-1].key is _MISSING:
-            return  # a key: its value's place is what counts
+        """Keep the place of a value that starts with this event."""
+        kind = event.__class__
+        if kind not in _STARTS or self._expects_key():
+            return
         path = tuple(
             frame.key if frame.values is not None else len(frame.items) for frame in self.stack
         )
-        if self.marks is not None:
-            self.marks[path] = (event.start_mark.line + 1, event.start_mark.column + 1)
+        self.marks[path] = (event.start_mark.line + 1, event.start_mark.column + 1)
 
     def _open(self, event: Any, *, is_map: bool) -> None:
         if len(self.stack) >= MAX_DEPTH:
@@ -336,6 +332,16 @@ _TAGGED: Final[dict[str, type]] = {
     "bool": bool,
     "null": type(None),
 }
+
+
+def _is_nothing(event: Any) -> bool:
+    """Say whether a document's first event stands for the absence of a value."""
+    return (
+        event.__class__ is yaml.ScalarEvent
+        and event.implicit[0]
+        and not event.value
+        and not event.anchor
+    )
 
 
 def resolve(text: str) -> Any:
