@@ -118,6 +118,7 @@ def test_any_timestamp_reads_back_what_it_prints(nanos):
     assert parse_timestamp(str(Timestamp(nanos))).nanos == nanos
 
 
+@pytest.mark.timing
 def test_a_hundred_thousand_timestamps_are_read_in_well_under_a_second():
     texts = [f"2024-01-{1 + at % 28:02d}T00:00:{at % 60:02d}Z" for at in range(100_000)]
     best = min(_seconds_of(lambda: list(map(parse_timestamp, texts))) for _ in range(3))
