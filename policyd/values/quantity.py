@@ -10,9 +10,9 @@ the decimal exponent at which Kubernetes would hold it and whether that fits 64 
 import re
 from enum import Enum
 from functools import lru_cache
-from math import inf, isfinite, nan
+from math import inf, isfinite
 from sys import hash_info
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NoReturn
 
 from policyd.values.errors import ValueFault
 from policyd.values.numbers import INT_MAX, INT_MIN
@@ -39,6 +39,7 @@ class Notation(Enum):
     EXPONENT = "exponent"  # 1e3, 5E-3
 
 
+_set: Final = object.__setattr__
 _DECIMAL: Final = Notation.DECIMAL
 _BINARY: Final = Notation.BINARY
 _EXPONENT: Final = Notation.EXPONENT
@@ -80,6 +81,11 @@ class Quantity:
 
     __slots__ = ("_text", "exponent", "nanos", "narrow", "notation")
 
+    nanos: int
+    notation: Notation
+    exponent: int
+    narrow: bool
+    _text: str | None
     cel_type: ClassVar[str] = "kubernetes.Quantity"
     cel_ordered: ClassVar[bool] = True
 
@@ -98,11 +104,17 @@ class Quantity:
         whether its mantissa fits 64 bits there, and `text` is how it was written, if that is
         how it prints.
         """
-        self.nanos: Final = nanos
-        self.notation: Final = notation
-        self.exponent: Final = exponent
-        self.narrow: Final = narrow
-        self._text: Final = text
+        _set(self, "nanos", nanos)
+        _set(self, "notation", notation)
+        _set(self, "exponent", exponent)
+        _set(self, "narrow", narrow)
+        _set(self, "_text", text)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"{name} of a Quantity cannot be set")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.nanos, self.notation, self.exponent, self._text, self.narrow)
 
     @staticmethod
     def parse(text: str) -> "Quantity":
@@ -183,7 +195,7 @@ class Quantity:
         """Divide by a quantity into the nearest double; by zero it is infinite, or NaN for 0/0."""
         if other.nanos:
             return _quotient(self.nanos, other.nanos)
-        return (self.nanos > 0) * inf - (self.nanos < 0) * inf if self.nanos else nan
+        return self.sign * inf
 
     @property
     def sign(self) -> int:
@@ -289,6 +301,16 @@ class Quantity:
                 and _fits(other.nanos, exponent)
             )
         return Quantity(nanos, notation, exponent, narrow=narrow)
+
+
+def _restored(
+    nanos: int,
+    notation: Notation,
+    exponent: int,
+    text: str | None,
+    narrow: bool,  # noqa: FBT001 - pickle passes by position
+) -> Quantity:
+    return Quantity(nanos, notation, exponent, text, narrow=narrow)
 
 
 def _unit(exponent: int) -> int:

@@ -4,6 +4,7 @@ Kubernetes reads them with blang/semver: every number fits 64 unsigned bits, and
 differ only in build metadata are equal.
 """
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 from policyd.values.errors import ValueFault
@@ -14,32 +15,18 @@ _DIGITS: Final = frozenset("0123456789")
 _WORD: Final = _DIGITS | frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-")
 
 
+@dataclass(frozen=True, slots=True)
 class Semver:
     """A version. Ordered by precedence; build metadata counts neither in order nor equality."""
 
-    __slots__ = ("_precedence", "_text", "major", "minor", "patch")
+    major: int
+    minor: int
+    patch: int
+    prerelease: tuple[str, ...] = ()
+    build: tuple[str, ...] = field(default=(), compare=False)
 
     cel_type: ClassVar[str] = "kubernetes.Semver"
     cel_ordered: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        major: int,
-        minor: int,
-        patch: int,
-        prerelease: tuple[str, ...] = (),
-        build: tuple[str, ...] = (),
-    ) -> None:
-        self.major: Final = major
-        self.minor: Final = minor
-        self.patch: Final = patch
-        released = not prerelease
-        self._precedence: Final = (major, minor, patch, released, tuple(map(_rank, prerelease)))
-        self._text: Final = (
-            f"{major}.{minor}.{patch}"
-            + (f"-{'.'.join(prerelease)}" if prerelease else "")
-            + (f"+{'.'.join(build)}" if build else "")
-        )
 
     @staticmethod
     def parse(text: str, *, normalize: bool = False) -> "Semver":
@@ -54,26 +41,23 @@ class Semver:
         return _parse(_normalized(text) if normalize else text)
 
     def __str__(self) -> str:
-        return self._text
-
-    def __repr__(self) -> str:
-        return f"Semver.parse({self._text!r})"
-
-    def __hash__(self) -> int:
-        return hash(self._precedence)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Semver):
-            return NotImplemented
-        return self._precedence == other._precedence
+        numbers = f"{self.major}.{self.minor}.{self.patch}"
+        prerelease = f"-{'.'.join(self.prerelease)}" if self.prerelease else ""
+        build = f"+{'.'.join(self.build)}" if self.build else ""
+        return numbers + prerelease + build
 
     def __lt__(self, other: Any) -> bool:
         if not isinstance(other, Semver):
             return NotImplemented
-        return self._precedence < other._precedence
+        return self._precedence() < other._precedence()
 
     def __gt__(self, other: Any) -> bool:
         return other < self if isinstance(other, Semver) else NotImplemented
+
+    def _precedence(self) -> tuple[Any, ...]:
+        """Give what orders versions: a released one comes after its pre-releases."""
+        ranks = tuple(map(_rank, self.prerelease))
+        return self.major, self.minor, self.patch, not ranks, ranks
 
 
 def _rank(identifier: str) -> tuple[bool, int, str]:
