@@ -89,23 +89,30 @@ def _predicate(
     name: str, id_: str, implementation: Callable[[str, str], bool], what: str
 ) -> Function:
     """Declare a question about a string, to which null, an absent label, answers no."""
-    cost = _by_length if name == "contains" else None
+
+    def unless_null(text: str | None, part: str) -> bool:
+        return text is not None and implementation(text, part)
+
+    def cost(text: str | None, _: str) -> int:
+        return text_cost(len(text)) if text is not None else 0
+
+    searched = cost if name == "contains" else None  # the others look at one end only
     return function(
         name,
-        overload(id_, "string.(string) -> bool", implementation, cost=cost),
-        overload(f"nullable_{id_}", "string?.(string) -> bool", _false_of_null, portable=False),
+        overload(id_, "string.(string) -> bool", implementation, cost=searched),
+        overload(
+            f"nullable_{id_}",
+            "string?.(string) -> bool",
+            unless_null,
+            cost=searched,
+            portable=False,
+        ),
         doc=f"Says whether a string {what}; null does not.",
     )
 
 
 def _contains(text: str, part: str) -> bool:
     return part in text
-
-
-def _false_of_null(text: str | None, part: str) -> bool:
-    # Chosen by value only where the receiver is null: a string has the overload before it.
-    del text, part
-    return False
 
 
 # --- searching -------------------------------------------------------------------------------
