@@ -145,20 +145,24 @@ def compile_pattern(text: str) -> Pattern:
         ValueFault: RE2 does not take it, for the reason in the message; or it is longer than
             `MAX_PATTERN` or needs more than `MAX_MEMORY`.
     """
-    found = _compiled(text)
+    found = _read(text)
     if isinstance(found, str):
         raise ValueFault(found)
     return found
 
 
+def _read(text: str) -> Pattern | str:
+    """Give the pattern, or what is wrong with it."""
+    if len(text) > MAX_PATTERN:  # said here, so that long texts are not kept
+        return f"the pattern is longer than the limit of {MAX_PATTERN} characters"
+    return _compiled(text)
+
+
 # Faults are kept like patterns: finding one can take as long.
 @lru_cache(maxsize=KEPT)
 def _compiled(text: str) -> Pattern | str:
-    """Give the pattern, or what is wrong with it."""
     import re2  # noqa: PLC0415 - takes longer to import than most programs run
 
-    if len(text) > MAX_PATTERN:
-        return f"the pattern is longer than the limit of {MAX_PATTERN} characters"
     if any(escaped[1] == "C" for escaped in _ESCAPED.finditer(text)):
         return f"invalid regular expression {quote(text)}: {_ESCAPE}\\C"
     options = re2.Options()
@@ -222,10 +226,10 @@ def _cost(text: str, pattern: str) -> int:
     Whether the pattern is at hand must not change the charge, or the same evaluation
     would reach the limit on one day and not on the other.
     """
-    found = _compiled(pattern)
+    found = _read(pattern)
     if isinstance(found, Pattern):
         return text_cost(len(text)) * (1 + found.size // _INSTRUCTIONS) + found.size // 8
-    return _COST_OF_LARGE if found.endswith(_MEMORY) else _COST_OF_CHARACTER * len(pattern)
+    return _COST_OF_LARGE if found.endswith(_MEMORY) else _COST_OF_CHARACTER * len(pattern) + 1
 
 
 def _cost_of_all(text: str, pattern: str, limit: int = -1) -> int:  # noqa: ARG001 - as CEL calls it
