@@ -1,0 +1,50 @@
+"""The cluster's totals, as rules see them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar, Final
+
+from policyd.model.node import Node, rest
+from policyd.model.objects import Fields
+from policyd.model.requests import Totals, add
+from policyd.values.maps import TotalMap
+from policyd.values.quantity import ZERO
+
+_FIELDS: Final = {
+    "allocatable": ("map(string, quantity)", "What all nodes have for pods; else 0."),
+    "used": ("map(string, quantity)", "What the pods on all nodes take; else 0."),
+    "free": ("map(string, quantity)", "What is left on all nodes: `allocatable - used`; else 0."),
+    "nodes": ("int", "How many nodes there are."),
+    "pods": ("int", "How many pods there are that have not finished, on nodes or waiting."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Sums over all nodes, cordoned and unready ones included."""
+
+    cel_type: ClassVar[str] = "Cluster"
+    FIELDS: ClassVar[Fields] = MappingProxyType(_FIELDS)
+
+    allocatable: TotalMap
+    used: TotalMap
+    free: TotalMap
+    nodes: int
+    pods: int
+
+
+def make_cluster(nodes: Sequence[Node], pods: int) -> Cluster:
+    """Add up the nodes; `pods` is the number of pods that have not finished."""
+    allocatable: Totals = {}
+    used: Totals = {}
+    for node in nodes:
+        add(allocatable, node.allocatable)
+        add(used, node.used)
+    return Cluster(
+        allocatable=TotalMap(allocatable, ZERO),
+        used=TotalMap(used, ZERO),
+        free=rest(allocatable, used),
+        nodes=len(nodes),
+        pods=pods,
+    )
