@@ -8,7 +8,6 @@ rejects a call, so that they never change the meaning of what CEL accepts.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
 from policyd.language import typed as ir
@@ -17,8 +16,8 @@ from policyd.language.declarations import Field, Overload
 from policyd.language.diagnostics import Diagnostic, Edit, Severity
 from policyd.language.dialect import Dialect
 from policyd.language.environment import Checked, Environment
-from policyd.language.limits import MAX_DIAGNOSTICS, MAX_INLINED
 from policyd.language.format_checks import check_format
+from policyd.language.limits import MAX_DIAGNOSTICS, MAX_INLINED
 from policyd.language.literal_checks import check_literal_arguments
 from policyd.language.macros import MACROS, Macro
 from policyd.language.mismatch import explain_mismatch
@@ -38,9 +37,11 @@ from policyd.language.syntax import (
     Parens,
     Select,
     Unary,
+    unwrap,
 )
 from policyd.language.types import (
     BOOL,
+    DOUBLE,
     DYN,
     ERROR,
     NULL,
@@ -64,6 +65,8 @@ _ESCAPES: Final = (
 _MIXING: Final = frozenset({"format"})
 """Functions whose list of arguments is of mixed types by its nature."""
 
+_COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
+
 _BEYOND: Final = ("math.", "base64.")
 """Beginnings of the names of CEL's own functions that Kubernetes leaves out."""
 
@@ -73,9 +76,7 @@ _LITERALS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _LetParameter:
-    value: ir.Typed
+_INT: Final = _LITERALS["int"]
 
 
 class Checker:
@@ -131,6 +132,7 @@ class Checker:
                 return self.apply(name, op, (self.check(operand),), expr.span, expr.span)
             case Binary(left=left, right=right):
                 args = (self.check(left), self.check(right))
+                self._compares_with_itself(expr)
                 name = "@in" if expr.op == "in" else f"_{expr.op}_"
                 return self.apply(name, expr.op, args, expr.span, expr.op_span)
             case Logical():
@@ -145,6 +147,18 @@ class Checker:
                 return self.check(inner)
             case _:
                 assert_never(expr)
+
+    def _compares_with_itself(self, expr: Binary) -> None:
+        """Warn of `x == x` and the like, which says nothing."""
+        if expr.op in _COMPARISONS and expr.left == expr.right and self.typed:
+            if isinstance(unwrap(expr.left), Literal):
+                return
+            self.report(
+                "W508",
+                f"the two sides of `{expr.op}` are the same",
+                expr.span,
+                helps=("was something else meant on one side?",),
+            )
 
     def type_of(self, node: ir.Typed) -> Type:
         """Give what is known of a node's type so far."""
@@ -476,6 +490,7 @@ class Checker:
                 f"the condition before `?` must be bool, not {self.final(condition)}",
                 condition.span,
             )
+        then, otherwise = self._numbers_meet((then, otherwise))
         type_ = self.types.join(then.type, otherwise.type)
         if type_ is None:
             self.report(
@@ -493,6 +508,8 @@ class Checker:
     def _list(self, expr: ListOf) -> ir.Typed:
         nodes = tuple(self.check(element.value) for element in expr.elements)
         optional = frozenset(at for at, e in enumerate(expr.elements) if e.optional)
+        if not optional:
+            nodes = self._numbers_meet(nodes)
         types = [
             self._inner_of_optional(node) if at in optional else node.type
             for at, node in enumerate(nodes)
@@ -517,6 +534,22 @@ class Checker:
 
     def _is_strict(self) -> bool:
         return self.env.dialect is Dialect.CEL
+
+    def _numbers_meet(self, nodes: tuple[ir.Typed, ...]) -> tuple[ir.Typed, ...]:
+        """Turn ints that stand among doubles into doubles, where nothing else is there."""
+        if self._is_strict() or self._mixing or not self.typed:
+            return nodes
+        types = [self.type_of(node) for node in nodes]
+        if set(types) != {_INT, DOUBLE}:
+            return nodes
+        return tuple(
+            self._as_double(node) if type_ == _INT else node
+            for node, type_ in zip(nodes, types, strict=True)
+        )
+
+    def _as_double(self, node: ir.Typed) -> ir.Typed:
+        self.not_portable("an int among doubles becomes a double", node.span)
+        return self.apply("double", "double", (node,), node.span, node.span)
 
     def _check_keys(self, keys: tuple[ir.Typed, ...]) -> None:
         """Report keys of types that no map can have."""

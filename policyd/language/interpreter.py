@@ -165,8 +165,14 @@ class Planner:
         cost = node.overloads[0].cost
         if settled is None:
             return _dispatched(Dispatcher(node.name, node.overloads), args, node.span)
+        if node.name == "in" and types[0] == STRING and (words := _words(node.args[1])):
+            (value, _), known = args, words
+            return lambda frame: value(frame) in known
         if cost is not None:
             return _costed(settled, cost, args, node.span)
+        folded = _folded(settled, node)
+        if folded is not None:
+            return folded
         compared = self._comparison(node, args, types)
         if compared is not None:
             return compared
@@ -194,6 +200,8 @@ class Planner:
         spans = [operand.span for operand in node.operands]
         deciding = not node.conjunction
         symbol = "&&" if node.conjunction else "||"
+        if len(parts) == 2 and all(operand.type == BOOL for operand in node.operands):
+            return _both(parts[0], parts[1], deciding=deciding)
 
         def junction(frame: Frame) -> Any:
             fault: EvaluationError | None = None
@@ -232,6 +240,9 @@ class Planner:
     # --- lists, maps, optionals ---
 
     def _list(self, node: ir.MakeList) -> Evaluate:
+        if not node.optional and all(isinstance(e, ir.Constant) for e in node.elements):
+            values = [e.value for e in node.elements if isinstance(e, ir.Constant)]
+            return lambda _: values  # values are never changed, so one list serves all
         parts = [self.plan(element) for element in node.elements]
         if not node.optional:
             return lambda frame: [part(frame) for part in parts]
@@ -314,6 +325,23 @@ def _load(place: int) -> Evaluate:
         return value.force(frame) if value.__class__ is _Later else value
 
     return load
+
+
+def _both(left: Evaluate, right: Evaluate, *, deciding: bool) -> Evaluate:
+    """Plan `&&` or `||` of two operands that are certainly bool."""
+
+    def both(frame: Frame) -> bool:
+        try:
+            if left(frame) is deciding:
+                return bool(deciding)
+        except EvaluationError as error:
+            if error.final or right(frame) is not deciding:
+                raise
+            return bool(deciding)
+        value: bool = right(frame)
+        return value
+
+    return both
 
 
 def _bind(place: int, init: Evaluate, body: Evaluate) -> Evaluate:
@@ -418,6 +446,27 @@ def _optional_item(operand: Evaluate, index: Evaluate, span: Span) -> Evaluate:
 
 def _wrapped(value: Any) -> Optional:
     return value if value.__class__ is Optional else Optional(value)
+
+
+def _words(node: ir.Typed) -> frozenset[str] | None:
+    """Give the strings of a list of constant strings."""
+    if not isinstance(node, ir.MakeList) or node.optional:
+        return None
+    values = [e.value for e in node.elements if isinstance(e, ir.Constant)]
+    if len(values) != len(node.elements) or not all(isinstance(v, str) for v in values):
+        return None
+    return frozenset(values)
+
+
+def _folded(compute: Callable[..., Any], node: ir.Apply) -> Evaluate | None:
+    """Compute a call of constants once. One that fails is left to fail where it is needed."""
+    if not node.args or not all(isinstance(arg, ir.Constant) for arg in node.args):
+        return None
+    try:
+        value = compute(*[arg.value for arg in node.args if isinstance(arg, ir.Constant)])
+    except ValueFault:
+        return None
+    return lambda _: value
 
 
 def _or_else(optional: Evaluate, other: Evaluate, node: ir.Apply) -> Evaluate:

@@ -15,6 +15,7 @@ from policyd.language import typed as ir
 from policyd.language.equality import type_value
 from policyd.language.errors import EvaluationError, LimitExceeded
 from policyd.language.limits import MAX_LIST
+from policyd.language.types import BOOL
 from policyd.language.work import Evaluate, Frame, charge
 from policyd.values.maps import decode_key, encode_key
 
@@ -36,10 +37,11 @@ def plan_loop(planner: Planner, node: ir.Loop) -> Evaluate:
     body = planner.plan(node.body) if node.body is not None else _load(places[-1])
     body_span = node.body.span if node.body is not None else node.span
     match node.kind:
-        case "all":
-            return _quantified(over, body, body_span, deciding=False)
-        case "exists":
-            return _quantified(over, body, body_span, deciding=True)
+        case "all" | "exists":
+            deciding = node.kind == "exists"
+            if over.place is not None and node.body is not None and node.body.type == BOOL:
+                return _quantified_plainly(over, over.place, body, deciding=deciding)
+            return _quantified(over, body, body_span, deciding=deciding)
         case "exists_one":
             return _exists_one(over, body, body_span)
         case "list":
@@ -70,8 +72,13 @@ class _Range:
         self._size = size
         self._span = span
 
-    def turns(self, frame: Frame) -> Iterable[Any]:
-        """Set the variables for each turn; gives the key under which a map's entry stands."""
+    @property
+    def place(self) -> int | None:
+        """Give the place of the variable, where there is one only."""
+        return self._places[0] if len(self._places) == 1 else None
+
+    def items(self, frame: Frame) -> list[Any] | dict[Any, Any]:
+        """Evaluate what the loop goes over, and charge for going over it."""
         value = self._evaluate(frame)
         if value.__class__ is not list and not isinstance(value, dict):
             raise EvaluationError(
@@ -79,6 +86,12 @@ class _Range:
                 self._span,
             )
         charge(frame, len(value) * self._size, self._span)
+        items: list[Any] | dict[Any, Any] = value
+        return items
+
+    def turns(self, frame: Frame) -> Iterable[Any]:
+        """Set the variables for each turn; gives the key under which a map's entry stands."""
+        value = self.items(frame)
         if isinstance(value, dict):
             return self._over_map(frame, value)
         return self._over_list(frame, value)
@@ -120,9 +133,32 @@ def _quantified(over: _Range, body: Evaluate, span: Span, *, deciding: bool) -> 
                 fault = fault or error
                 continue
             if value is deciding:
-                return deciding
+                return bool(deciding)
             if value is not going_on:
                 fault = fault or _not_bool(value, span)
+        if fault is not None:
+            raise fault
+        return going_on
+
+    return quantify
+
+
+def _quantified_plainly(over: _Range, place: int, body: Evaluate, *, deciding: bool) -> Evaluate:
+    """Plan `all` and `exists` with one variable and a condition that is certainly bool."""
+    going_on = not deciding
+
+    def quantify(frame: Frame) -> bool:
+        fault: EvaluationError | None = None
+        items = over.items(frame)
+        for item in items if items.__class__ is list else map(decode_key, items):
+            frame[place] = item
+            try:
+                if body(frame) is deciding:
+                    return bool(deciding)
+            except EvaluationError as error:
+                if error.final:
+                    raise
+                fault = fault or error
         if fault is not None:
             raise fault
         return going_on

@@ -18,6 +18,7 @@ from policyd.language.source import Source, Span
 from policyd.language.syntax import Block, Clause, Expr, File, Key, Let, Param
 from policyd.language.types import BOOL, DYN, Kind, Type, nullable, parse_type
 from policyd.language.unify import Substitution
+from policyd.policy.functions import FUNCTIONS
 from policyd.policy.params import Parameter, declare, settle
 from policyd.policy.ruleset import (
     Expression,
@@ -165,6 +166,7 @@ class _Loader:
         types: dict[str, Type] = {name: p.type for name, p in self.parameters.items()}
         return Environment(
             variables={**types, **variables_for(reads)},
+            functions=FUNCTIONS,
             objects=self._objects,
             lets=lets,
             unavailable=unavailable_for(reads, where),

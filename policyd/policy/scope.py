@@ -18,8 +18,16 @@ from policyd.language.types import (
     object_type,
     parse_type,
 )
-from policyd.model.facts import FACTS
+from policyd.model.cluster import Cluster
+from policyd.model.namespace import Namespace
+from policyd.model.node import Node
+from policyd.model.pod import Pod
 from policyd.model.schema import api_types, description
+
+FACTS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
+    fact.cel_type: fact.FIELDS for fact in (Pod, Node, Namespace, Cluster)
+}
+"""The short names of the model's classes: for each field its type and one sentence."""
 
 VARIABLES: Final[Mapping[str, Type]] = {
     "pod": object_type("Pod"),
@@ -84,10 +92,10 @@ class Objects(Mapping[str, ObjectType]):
 @lru_cache(maxsize=1024)
 def _object(name: str) -> ObjectType:
     if name in FACTS:
-        return _native(name, FACTS[name].FIELDS)
+        return _native(name, FACTS[name])
     if name == "Victim":
         started = {"started": ("timestamp?", "When the pod's containers started, or null.")}
-        return _native(name, {**FACTS["Pod"].FIELDS, **started})
+        return _native(name, {**FACTS["Pod"], **started})
     if name in _DECLARED:
         return _native(name, _DECLARED[name])
     fields = {

@@ -28,6 +28,17 @@ def library(dialect: Dialect) -> Library:  # noqa: ARG001 - the same in both dia
                 overload("is_quantity_string", "(string) -> bool", _is_quantity),
                 doc="Says whether a string can be read as a quantity.",
             ),
+            *(
+                function(
+                    name,
+                    overload(f"quantity_to_{name}", f"(quantity) -> {name}", read, portable=False),
+                )
+                for name, read in (
+                    ("string", quantity_to_string),
+                    ("double", quantity_to_double),
+                    ("int", quantity_to_int),
+                )
+            ),
             function(
                 "sign",
                 overload("quantity_sign", "(quantity) -> int", _sign),

@@ -1,0 +1,376 @@
+"""Applies a rule set to a pod and a snapshot: which nodes fit, how they score, and why not.
+
+This is the meaning of the blocks, node by node, by the reference interpreter; anything faster
+must agree with it. A rule that goes wrong hurts only itself: in `when` and `require` an error
+makes the node infeasible with the error as the reason, in `prefer` it counts for nothing.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from typing import Any, Final
+
+from policyd.language.errors import EvaluationError
+from policyd.language.show import show
+from policyd.model.node import Node
+from policyd.model.pod import Pod
+from policyd.model.snapshot import Snapshot
+from policyd.policy.explain import Finding, explain
+from policyd.policy.order import tie_break
+from policyd.policy.ruleset import Expression, Requirement, Rule, Ruleset, Score
+from policyd.values.quantity import Quantity
+
+MAX_SCORE: Final = 100.0
+"""The top of the field's scale (framework.MaxNodeScore)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """One `require` that is not met, or that cannot be evaluated.
+
+    `reasons` are its texts; `findings` the values that decided; `error` says that it is an
+    error of the rule and not its verdict.
+    """
+
+    reasons: tuple[str, ...]
+    expression: Expression
+    findings: tuple[Finding, ...] = ()
+    error: EvaluationError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What one `prefer` or `avoid` gives a node.
+
+    `raw` is its own value, `score` what became of it on the scale 0 to 100, `weighted` what is
+    added to the node's total. `clamped` says that the value was outside the scale.
+    """
+
+    raw: Any
+    score: float
+    weighted: float
+    clamped: bool = False
+    error: EvaluationError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleVerdict:
+    """What one rule says of the pod on one node."""
+
+    rule: Rule
+    applies: bool
+    rejections: tuple[Rejection, ...] = ()
+    scores: tuple[Scored, ...] = ()
+
+    @property
+    def rejects(self) -> bool:
+        """Say whether the rule keeps the pod from the node. A shadow rule never does."""
+        return bool(self.rejections) and not self.rule.shadow
+
+    @property
+    def score(self) -> float | None:
+        """Give what the rule adds to the node's total; nothing where it scores nothing."""
+        return sum(s.weighted for s in self.scores) if self.applies and self.scores else None
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Give the reasons of its rejections."""
+        return tuple(reason for r in self.rejections for reason in r.reasons)
+
+    @property
+    def errors(self) -> tuple[EvaluationError, ...]:
+        """Give the errors that the rule ran into."""
+        errors = [r.error for r in self.rejections] + [s.error for s in self.scores]
+        return tuple(error for error in errors if error is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeVerdict:
+    """What all rules say of the pod on one node."""
+
+    node: Node
+    fits: bool
+    total: float | None
+    verdicts: tuple[RuleVerdict, ...]
+
+    @property
+    def name(self) -> str:
+        """Give the node's name."""
+        return self.node.name
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The verdicts on all nodes: those that fit first, the best first; then the others by name."""
+
+    pod: Pod
+    ruleset: Ruleset
+    nodes: tuple[NodeVerdict, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Say whether the pod fits somewhere."""
+        return bool(self.nodes) and self.nodes[0].fits
+
+    @property
+    def chosen(self) -> NodeVerdict | None:
+        """Give the node that would be taken."""
+        return self.nodes[0] if self.fits else None
+
+
+def decide(
+    ruleset: Ruleset, pod: Pod, snapshot: Snapshot, nodes: Sequence[Node] | None = None
+) -> Decision:
+    """Apply a rule set to a pod on the nodes of a snapshot, or on some of them."""
+    considered = tuple(snapshot.nodes if nodes is None else nodes)
+    fixed = bindings(ruleset, pod, snapshot)
+    tables = [_judge(rule, fixed, considered) for rule in ruleset.rules]
+    verdicts = [
+        _node_verdict(node, tuple(table[at] for table in tables))
+        for at, node in enumerate(considered)
+    ]
+    _rescale(ruleset.rules, verdicts, fixed)
+    return Decision(pod, ruleset, tuple(_ordered(ruleset, fixed, verdicts)))
+
+
+def bindings(ruleset: Ruleset, pod: Pod, snapshot: Snapshot) -> dict[str, Any]:
+    """Give the value of every name but `node` for one decision."""
+    return {
+        **ruleset.values,
+        "pod": pod,
+        "namespace": snapshot.namespace(pod.namespace),
+        "cluster": snapshot.cluster,
+        "now": snapshot.now,
+        "params": dict(ruleset.values),
+    }
+
+
+# --- filtering, and the raw scores ---
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A rule's verdict on a node while the scores are not rescaled yet."""
+
+    rule: Rule
+    applies: bool
+    rejections: tuple[Rejection, ...] = ()
+    raw: list[Any] = field(default_factory=list)
+    scores: list[Scored] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _NodeDraft:
+    node: Node
+    drafts: tuple[_Draft, ...]
+    fits: bool
+
+
+def _judge(rule: Rule, fixed: Mapping[str, Any], nodes: Sequence[Node]) -> list[_Draft]:
+    """Apply one rule to every node, but for the rescaling of its scores."""
+    return [_judge_node(rule, {**fixed, "node": node}) for node in nodes]
+
+
+def _judge_node(rule: Rule, values: Mapping[str, Any]) -> _Draft:
+    if rule.when is not None:
+        try:
+            if not _truth(rule.when, values):
+                return _Draft(rule, applies=False)
+        except EvaluationError as error:
+            return _failed_when(rule, rule.when, error)
+    rejections = tuple(
+        rejection
+        for requirement in rule.requirements
+        if (rejection := _reject(requirement, values)) is not None
+    )
+    raw = [_raw(score.value, values) for score in rule.scores]
+    return _Draft(rule, applies=True, rejections=rejections, raw=raw)
+
+
+def _failed_when(rule: Rule, when: Expression, error: EvaluationError) -> _Draft:
+    """Let a rule whose `when` fails reject the node if it could have rejected it."""
+    if not rule.requirements:
+        return _Draft(rule, applies=True, raw=[error for _ in rule.scores])
+    rejection = Rejection((_reason_of(error),), when, error=error)
+    return _Draft(rule, applies=True, rejections=(rejection,), raw=[error for _ in rule.scores])
+
+
+def _reason_of(error: EvaluationError) -> str:
+    return f"the rule cannot be evaluated: {error.message}"
+
+
+def _truth(expression: Expression, values: Mapping[str, Any]) -> bool:
+    value = expression.program.evaluate(values)
+    if value is True or value is False:
+        return bool(value)
+    raise EvaluationError(f"the condition is {show(value)}, not true or false", expression.span)
+
+
+def _reject(requirement: Requirement, values: Mapping[str, Any]) -> Rejection | None:
+    """Give the rejection of a `require` that is not met."""
+    condition = requirement.condition
+    try:
+        if _truth(condition, values):
+            return None
+    except EvaluationError as error:
+        return Rejection((_reason_of(error),), condition, _findings(condition, values), error)
+    return Rejection(_reasons(requirement, values), condition, _findings(condition, values))
+
+
+def _findings(condition: Expression, values: Mapping[str, Any]) -> tuple[Finding, ...]:
+    return tuple(explain(condition.checked, condition.program, values))
+
+
+def _reasons(requirement: Requirement, values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Give the texts of `because`; without them, the condition itself."""
+    because = requirement.because
+    if because is None:
+        return (f"not: {requirement.condition.text}",)
+    try:
+        value = because.program.evaluate(values)
+    except EvaluationError as error:
+        return (f"not: {requirement.condition.text} (its reason fails: {error.message})",)
+    texts = value if isinstance(value, list) else [value]
+    return tuple(t if isinstance(t, str) else show(t) for t in texts) or (
+        f"not: {requirement.condition.text}",
+    )
+
+
+def _raw(expression: Expression, values: Mapping[str, Any]) -> Any:
+    """Give a score's own value, or the error that it ends in."""
+    try:
+        value = expression.program.evaluate(values)
+    except EvaluationError as error:
+        return error
+    if isinstance(value, bool):
+        return MAX_SCORE if value else 0.0
+    if isinstance(value, Quantity):
+        return value.as_float()
+    if isinstance(value, int | float):
+        return value
+    return EvaluationError(f"the score is {show(value)}, not a number", expression.span)
+
+
+def _node_verdict(node: Node, drafts: tuple[_Draft, ...]) -> _NodeDraft:
+    fits = not any(draft.rejections and not draft.rule.shadow for draft in drafts)
+    return _NodeDraft(node, drafts, fits)
+
+
+# --- scores on the scale ---
+
+
+def _rescale(rules: Sequence[Rule], nodes: Sequence[_NodeDraft], fixed: Mapping[str, Any]) -> None:
+    """Turn raw scores into scores: over the feasible nodes for each `prefer` by itself."""
+    feasible = [node for node in nodes if node.fits]
+    for at, rule in enumerate(rules):
+        for which, score in enumerate(rule.scores):
+            drafts = [n.drafts[at] for n in feasible if n.drafts[at].applies]
+            raw = [draft.raw[which] for draft in drafts]
+            for draft, scored in zip(drafts, _scores(score, raw, fixed), strict=True):
+                draft.scores.append(scored)
+
+
+def _scores(score: Score, raw: Sequence[Any], fixed: Mapping[str, Any]) -> Iterable[Scored]:
+    """Rescale, cut off and weigh the raw values of one `prefer` on the feasible nodes."""
+    numbers = [value for value in raw if _is_number(value)]
+    weight, fault = _weight(score, fixed)
+    rescale = _rescaling(score, numbers, fixed)
+    for value in raw:
+        if isinstance(value, EvaluationError):
+            yield Scored(None, 0.0, 0.0, error=value)
+        elif not _is_number(value):
+            error = EvaluationError(f"the score is {show(value)}", score.value.span)
+            yield Scored(value, 0.0, 0.0, error=error)
+        else:
+            scored = _scored(value, rescale, weight)
+            yield scored if fault is None else replace(scored, error=fault)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and isfinite(value)
+
+
+def _weight(score: Score, fixed: Mapping[str, Any]) -> tuple[float, EvaluationError | None]:
+    if score.weight is None:
+        return 1.0, None
+    value = _raw(score.weight, fixed)
+    if isinstance(value, EvaluationError):
+        return 0.0, value
+    return float(value), None
+
+
+def _scored(value: Any, rescale: Callable[[Any], Any], weight: float) -> Scored:
+    try:
+        rescaled = rescale(value)
+    except EvaluationError as error:
+        return Scored(value, 0.0, 0.0, error=error)
+    clamped = min(max(rescaled, 0), MAX_SCORE)
+    return Scored(value, float(clamped), weight * float(clamped), clamped=clamped != rescaled)
+
+
+def _rescaling(
+    score: Score, numbers: Sequence[Any], fixed: Mapping[str, Any]
+) -> Callable[[Any], Any]:
+    """Give the function from raw value to score.
+
+    `normalized` is kube-scheduler's DefaultNormalizeScore: the largest value becomes 100, or for
+    `avoid` the smallest does, and integers are divided as integers.
+    """
+    if score.normalize is not None:
+        return _written(score.normalize, numbers, fixed)
+    if not score.normalized:
+        return (lambda raw: MAX_SCORE - raw) if score.avoid else (lambda raw: raw)
+    top = max(numbers, default=0)
+    if top <= 0:
+        return lambda _: MAX_SCORE if score.avoid else 0.0
+    whole = all(isinstance(number, int) for number in numbers)
+
+    def normalized(raw: Any) -> Any:
+        part = 100 * raw // top if whole else MAX_SCORE * raw / top
+        return MAX_SCORE - part if score.avoid else part
+
+    return normalized
+
+
+def _written(
+    normalize: Expression, numbers: Sequence[Any], fixed: Mapping[str, Any]
+) -> Callable[[Any], Any]:
+    """Rescale by the rule's own expression over `raw`, `min` and `max`."""
+    low, high = float(min(numbers, default=0)), float(max(numbers, default=0))
+
+    def rescale(raw: Any) -> Any:
+        value = _raw(normalize, {**fixed, "raw": float(raw), "min": low, "max": high})
+        if isinstance(value, EvaluationError):
+            raise value
+        if not _is_number(value):
+            raise EvaluationError(f"the score is {show(value)}", normalize.span)
+        return value
+
+    return rescale
+
+
+# --- the order of the nodes ---
+
+
+def _ordered(
+    ruleset: Ruleset, fixed: Mapping[str, Any], nodes: Sequence[_NodeDraft]
+) -> list[NodeVerdict]:
+    """Give the feasible nodes, the best first, ties as `choose` says; then the others."""
+    verdicts = [_finished(node) for node in nodes]
+    feasible = [v for v in verdicts if v.fits]
+    ties = tie_break(ruleset, fixed, [v.node for v in feasible])
+    place = {id(v): ties[at] for at, v in enumerate(feasible)}
+    feasible.sort(key=lambda v: (-(v.total or 0.0), place[id(v)]))
+    rejected = sorted((v for v in verdicts if not v.fits), key=lambda v: v.name)
+    return feasible + rejected
+
+
+def _finished(node: _NodeDraft) -> NodeVerdict:
+    verdicts = tuple(
+        RuleVerdict(draft.rule, draft.applies, draft.rejections, tuple(draft.scores))
+        for draft in node.drafts
+    )
+    total = None
+    if node.fits:
+        total = sum((v.score or 0.0) for v in verdicts if not v.rule.shadow)
+    return NodeVerdict(node.node, node.fits, total, verdicts)

@@ -1,0 +1,140 @@
+"""Which parts of a condition decided, and the values that they had.
+
+A condition that is false is false because of some of its parts: the operands of `&&` that are
+false, all operands of `||`, the element for which `all` fails. Those are followed down to
+comparisons and calls, and the values on both sides are what is worth printing.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from policyd.language import typed as ir
+from policyd.language.environment import Checked
+from policyd.language.errors import EvaluationError
+from policyd.language.interpreter import Planner, Program
+from policyd.language.show import show
+from policyd.language.types import Kind
+from policyd.language.work import Frame
+
+_MAX_FINDINGS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A part of a condition, as it is written, and the value or the error that it has."""
+
+    text: str
+    value: str
+
+
+def explain(checked: Checked, program: Program, values: Mapping[str, Any]) -> list[Finding]:
+    """Give the parts that decided the value of a condition for some input."""
+    try:
+        frame = program.frame(values)
+    except EvaluationError as error:
+        return [Finding("", f"error: {error.message}")]
+    walk = _Walk(checked, program, frame)
+    found: dict[str, Finding] = {}
+    for finding in walk.decided(checked.root):
+        found.setdefault(finding.text, finding)
+        if len(found) == _MAX_FINDINGS:
+            break
+    return list(found.values())
+
+
+class _Walk:
+    """One walk through a checked condition with a frame to evaluate its parts in."""
+
+    def __init__(self, checked: Checked, program: Program, frame: Frame) -> None:
+        self._checked = checked
+        places = {name: at for at, name in enumerate(program.variables, 1)}
+        self._planner = Planner(places, len(program.variables) + 1)
+        self._frame = frame
+
+    def decided(self, node: ir.Typed) -> Iterator[Finding]:
+        """Give the findings for a node whose value decided."""
+        match node:
+            case ir.Junction(conjunction=conjunction, operands=operands):
+                deciding = [o for o in operands if self._value(o) is not conjunction]
+                for operand in deciding or operands:
+                    yield from self.decided(operand)
+            case ir.Apply(name="!", args=(inner,)):
+                yield from self.decided(inner)
+            case ir.Choice(condition=condition, then=then, otherwise=otherwise):
+                yield from self.decided(condition)
+                yield from self.decided(then if self._value(condition) is True else otherwise)
+            case ir.LetRef(body=body):
+                yield from self._shown(node)
+                yield from self.decided(body)
+            case ir.Bind(body=body):
+                self._value(node)
+                yield from self.decided(body)
+            case ir.Loop(kind="all" | "exists"):
+                yield from self._loop(node)
+            case ir.Apply(args=args):
+                yield from self._call(node, args)
+            case _:
+                yield from self._shown(node)
+
+    def _value(self, node: ir.Typed) -> Any:
+        try:
+            return self._planner.plan(node)(self._frame)
+        except EvaluationError as error:
+            return error
+
+    def _call(self, node: ir.Typed, args: tuple[ir.Typed, ...]) -> Iterator[Finding]:
+        """Show what a comparison or a call was given."""
+        told = False
+        for arg in args:
+            if _is_told_by_its_text(arg):
+                continue
+            for finding in (*self._shown(arg), *self._inside(arg)):
+                told = True
+                yield finding
+        if not told:
+            yield from self._shown(node)
+
+    def _inside(self, node: ir.Typed) -> Iterator[Finding]:
+        """Show the operands of arithmetic and the arguments of calls, one level down."""
+        if isinstance(node, ir.Apply):
+            for arg in node.args:
+                if not _is_told_by_its_text(arg):
+                    yield from self._shown(arg)
+
+    def _loop(self, node: ir.Loop) -> Iterator[Finding]:
+        """Show the first element that decided, and why it did; else what the loop went over."""
+        items = self._value(node.range)
+        if node.body is None or len(node.slots) != 1 or not isinstance(items, list):
+            yield from self._shown(node)
+            return
+        place = self._planner.at(node.slots[0])
+        for item in items:
+            self._frame[place] = item
+            if self._value(node.body) is (node.kind == "exists"):
+                yield Finding(self._text(node.range), f"{show(items)}, and it is {show(item)}")
+                yield from self.decided(node.body)
+                return
+        yield from self._shown(node.range)
+
+    def _shown(self, node: ir.Typed) -> Iterator[Finding]:
+        text = self._text(node)
+        value = self._value(node)
+        shown = f"error: {value.message}" if isinstance(value, EvaluationError) else show(value)
+        if text != shown and not _is_object(node):
+            yield Finding(text, shown)
+
+    def _text(self, node: ir.Typed) -> str:
+        return " ".join(self._checked.source.slice(node.span).split())
+
+
+def _is_told_by_its_text(node: ir.Typed) -> bool:
+    """Say whether a node's text tells its value: a constant, or a list of constants."""
+    if isinstance(node, ir.MakeList | ir.MakeMap):
+        return all(_is_told_by_its_text(inner) for inner in ir.operands(node))
+    return isinstance(node, ir.Constant)
+
+
+def _is_object(node: ir.Typed) -> bool:
+    """Say whether a node is a whole object, which is too much to print."""
+    return node.type.kind is Kind.OBJECT
