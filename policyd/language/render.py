@@ -4,6 +4,7 @@ The text form is the one of `docs/language.md`: headline, place, the source's li
 what to do. Whatever the source holds, the text is safe to print on a terminal.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ _COLOURS: Final = {
     Severity.NOTE: "\x1b[1;36m",
 }
 _MOST_LINES: Final = 4
+_LONG_QUOTE: Final = re.compile(r"`([^`]{48})[^`]{33,}`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ class _Page:
     def headline(self) -> str:
         found = self.diagnostic
         head = self.painted(f"{found.severity.value}[{found.code}]", self.accent)
-        return head + self.painted(f": {visible(found.message)}", _BOLD)
+        return head + self.painted(f": {_said(found.message)}", _BOLD)
 
     def place(self) -> str:
         source = self.diagnostic.source
@@ -99,8 +101,8 @@ class _Page:
         first, *rest = text.split("\n")
         sign = self.painted(f"{' ' * (self.gutter + 2)}=", _FRAME)
         indent = " " * (self.gutter + 6 + len(word))
-        said = [f"{sign} {self.painted(f'{word}:', _BOLD)} {visible(first)}"]
-        return [*said, *(f"{indent}{visible(line)}".rstrip() for line in rest)]
+        said = [f"{sign} {self.painted(f'{word}:', _BOLD)} {_said(first)}"]
+        return [*said, *(f"{indent}{_said(line)}".rstrip() for line in rest)]
 
     def snippet(self) -> list[str]:
         lines: list[str] = []
@@ -133,12 +135,12 @@ class _Page:
         beside = ""
         last = placed[-1]
         if last.label and last.right == max(mark.right for mark in placed):
-            beside = self.painted(f" {visible(last.label)}", self.accent_of(last))
+            beside = self.painted(f" {_said(last.label)}", self.accent_of(last))
             labelled.remove(last)
         lines = [self.drawn(placed) + beside]
         while labelled:
             mark = labelled.pop()
-            label = self.painted(visible(mark.label), self.accent_of(mark))
+            label = self.painted(_said(mark.label), self.accent_of(mark))
             lines.append(self.hung(labelled, mark.left) + label)
         return lines
 
@@ -172,6 +174,11 @@ class _Page:
             if mark.left < column:
                 row[mark.left] = "|"
         return self.coloured("".join(row))
+
+
+def _said(text: str) -> str:
+    """Give a sentence as it is printed; what it quotes from the source may be of any length."""
+    return visible(_LONG_QUOTE.sub(r"`\1…`", text))
 
 
 def _clamped(diagnostic: Diagnostic) -> Span:
