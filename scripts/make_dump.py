@@ -144,6 +144,10 @@ SHAPES = (
 )
 
 
+GPU_EVERY = 17
+"""Every so many nodes there is one with GPUs."""
+
+
 def node_name(number: int) -> str:
     """Give the name of a node by its number."""
     high, low = divmod(number, 250)
@@ -152,7 +156,9 @@ def node_name(number: int) -> str:
 
 def node(number: int, rng: random.Random) -> Object:
     """Give one node."""
-    shape, cpus, gib, gpus, labels = rng.choices(SHAPES, weights=(40, 30, 12, 12, 6))[0]
+    *plain, with_gpus = SHAPES
+    chosen = rng.choices(plain, weights=(40, 30, 12, 12))[0]
+    shape, cpus, gib, gpus, labels = with_gpus if number % GPU_EVERY == 0 else chosen
     name, zone = node_name(number), ZONES[number % len(ZONES)]
     capacity = {
         "cpu": str(cpus),
@@ -353,7 +359,7 @@ KINDS = (("apps/v1", "ReplicaSet"), ("apps/v1", "StatefulSet"), ("apps/v1", "Dae
 def workload(number: int, rng: random.Random) -> Object:
     """Give the pod of one workload, with stand-ins for what differs between its pods."""
     app, team = f"{rng.choice(('api', 'worker', 'etl', 'train'))}-{number}", rng.choice(TEAMS)
-    gpus = rng.choice((0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 4))
+    gpus = rng.choices((0, 1, 4), weights=(196, 3, 1))[0]
     version, kind = rng.choice((*KINDS, KINDS[0], KINDS[0], ("batch/v1", "Job")))
     containers = [
         container(name, rng, gpus=gpus if not index else 0)
@@ -559,11 +565,13 @@ def pods(
         )
         for _ in range(min(PODS_PER_WORKLOAD, count - number)):
             text = running if rng.random() < 0.93 else rng.choice(others)
-            yield _fill(text, template["metadata"]["generateName"], nodes, rng)
+            number = rng.randrange(max(nodes, 1))
+            if "nvidia.com/gpu" in text:
+                number -= number % GPU_EVERY
+            yield _fill(text, template["metadata"]["generateName"], number, rng)
 
 
-def _fill(text: str, generate_name: str, nodes: int, rng: random.Random) -> str:
-    number = rng.randrange(max(nodes, 1))
+def _fill(text: str, generate_name: str, number: int, rng: random.Random) -> str:
     created = rng.uniform(100, 5e6)
     for stand_in, value in (
         (NAME, f"{generate_name}{suffix(rng, 10)}"),
