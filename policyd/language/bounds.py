@@ -6,7 +6,9 @@ from typing import Final
 from lark import Token
 
 from policyd.language.builder import SyntaxFault
+from policyd.language.diagnostics import Diagnostic
 from policyd.language.limits import MAX_DEPTH, MAX_TOKENS
+from policyd.language.source import Source
 from policyd.language.stop import CLOSING, OPENING, span_of
 
 
@@ -41,3 +43,9 @@ class Bounds:
                     "split the file",
                 )
             yield token
+
+
+def of_fault(source: Source, fault: SyntaxFault) -> Diagnostic:
+    """Make a diagnostic of a fault that was met while the tree was built."""
+    helps = (fault.help,) if fault.help else ()
+    return Diagnostic(fault.code, fault.message, source, fault.span, helps=helps)

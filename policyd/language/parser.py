@@ -12,12 +12,11 @@ from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from policyd.assets.tables import load_lark
-from policyd.language.bounds import Bounds
+from policyd.language.bounds import Bounds, of_fault
 from policyd.language.builder import Builder, SyntaxFault
 from policyd.language.decoding import too_long
 from policyd.language.diagnostics import RuleError
 from policyd.language.limits import MAX_SOURCE
-from policyd.language.recovery import find_faults, of_fault
 from policyd.language.source import Source
 from policyd.language.syntax import Expr, File
 
@@ -63,10 +62,15 @@ def _parse(source: Source, start: str) -> Any:
     try:
         tree = parser.lark.parse(source.text, start=start)
     except (UnexpectedCharacters, UnexpectedToken):
-        whole = start == "file"
-        raise RuleError(find_faults(source, parser.lark, parser.builder, whole=whole)) from None
+        raise _refusal(source, parser, start) from None
     except SyntaxFault as fault:
         raise RuleError((of_fault(source, fault),)) from None
     if parser.builder.faults:
         raise RuleError(tuple(of_fault(source, fault) for fault in parser.builder.faults))
     return tree
+
+
+def _refusal(source: Source, parser: _Parser, start: str) -> RuleError:
+    from policyd.language.recovery import find_faults  # noqa: PLC0415 - few texts need it
+
+    return RuleError(find_faults(source, parser.lark, parser.builder, whole=start == "file"))

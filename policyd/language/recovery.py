@@ -14,7 +14,7 @@ from lark.exceptions import UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from policyd.language import foreign_words
-from policyd.language.bounds import Bounds
+from policyd.language.bounds import Bounds, of_fault
 from policyd.language.builder import Builder, SyntaxFault
 from policyd.language.diagnostics import Diagnostic
 from policyd.language.limits import MAX_DIAGNOSTICS
@@ -45,12 +45,6 @@ def find_faults(
             found.append(of_fault(source, fault))
             taken.add(fault.span.start)
     return tuple(sorted(found, key=lambda d: d.span)[:MAX_DIAGNOSTICS])
-
-
-def of_fault(source: Source, fault: SyntaxFault) -> Diagnostic:
-    """Make a diagnostic of a fault that was met while the tree was built."""
-    helps = (fault.help,) if fault.help else ()
-    return Diagnostic(fault.code, fault.message, source, fault.span, helps=helps)
 
 
 class _Recovery:
