@@ -123,6 +123,8 @@ class _Walk:
         shown = f"error: {value.message}" if isinstance(value, EvaluationError) else show(value)
         if text != shown and not _is_object(node):
             yield Finding(text, shown)
+        if isinstance(value, EvaluationError) and isinstance(node, ir.Item | ir.Field):
+            yield from self._shown(node.operand)  # what is there instead
 
     def _text(self, node: ir.Typed) -> str:
         return " ".join(self._checked.source.slice(node.span).split())
