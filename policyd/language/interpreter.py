@@ -392,6 +392,8 @@ def _native_field(operand: Evaluate, name: str, span: Span) -> Evaluate:
             return get(value)
         except AttributeError:
             return _attributed(select_field, value, name, span)
+        except ValueFault as fault:  # a field that is read from the object's JSON when asked for
+            raise located(fault, span) from None
 
     return select
 
