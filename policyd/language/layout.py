@@ -5,17 +5,17 @@ of its own lines ends, and its inner groups are asked again. Widths are counted 
 are made, so that a group is decided without looking into it, and time is linear in the document.
 
 Comments are parts of documents. What follows one begins a new line, wherever it stands, so that
-nothing can end up behind `//`. Trailing comments of neighbouring lines are aligned.
+nothing can end up behind `//`.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from policyd.language.page import Page
+
 PAGE_WIDTH: Final = 100
 """Columns that a line may have where there is a choice."""
-
-_COMMENT_DISTANCE: Final = 2
 
 
 class Shape(NamedTuple):
@@ -29,6 +29,10 @@ class Shape(NamedTuple):
     lead: int
     ends: bool = False
     fresh: bool = False
+
+
+_LINE_ENDS: Final = Shape(0, 0, ends=True)
+_COMMENT_LINE: Final = Shape(0, 0, ends=True, fresh=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ class Break:
     """The end of a line in any case, with an empty line after it where `blank`."""
 
     blank: bool
-    shape: Shape = Shape(0, 0, ends=True)
+    shape: Shape = _LINE_ENDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,7 @@ class Leading:
 
     text: str
     blank: bool
-    shape: Shape = Shape(0, 0, ends=True, fresh=True)
+    shape: Shape = _COMMENT_LINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,7 @@ class Trailing:
     """A comment at the end of the line."""
 
     text: str
-    shape: Shape = Shape(0, 0, ends=True)
+    shape: Shape = _LINE_ENDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,90 +178,9 @@ def _shape(parts: Iterable[Doc]) -> Shape:
 # --- laying them out ---
 
 
-class _Written(NamedTuple):
-    """A line of the page. `verbatim`: part of it is of a text of several lines."""
-
-    indent: int
-    code: str
-    comment: str | None = None
-    verbatim: bool = False
-
-
-class _Page:
-    """The lines written so far, and the one that is being written."""
-
-    def __init__(self) -> None:
-        self.lines: list[_Written] = []
-        self.column = 0
-        self._indent = 0
-        self._parts: list[str] = []
-        self._comment: str | None = None
-        self._full = False
-        self._verbatim = False
-
-    @property
-    def waits(self) -> bool:
-        """Whether a comment ends the line, so that what follows begins a new one."""
-        return self._full
-
-    def write(self, indent: int, written: str) -> None:
-        """Write code, on a new line set in by `indent` where a comment ends this one."""
-        if self._full:
-            self.end_line(indent)
-        head, *rest = written.split("\n")
-        self._append(head)
-        for part in rest:
-            self._verbatim = True
-            self._push(self._code())
-            self._verbatim = True
-            self._append(part)
-
-    def _append(self, part: str) -> None:
-        self._parts.append(part)
-        self.column += len(part)
-
-    def write_closing(self, written: str) -> None:
-        """Write code on this line, even where a comment ends it."""
-        self._append(written)
-
-    def space(self, width: int) -> None:
-        """Write blanks between code and code."""
-        if self._parts and not self._full:
-            self._append(" " * width)
-
-    def end_line(self, indent: int, *, blank: bool = False) -> None:
-        """Begin a new line, unless this one is empty, and set it in."""
-        if self._parts or self._full:
-            self._push(self._code().rstrip(" "))
-        if blank and self.lines:
-            self.lines.append(_Written(0, ""))
-        self._indent = self.column = indent
-
-    def comment(self, indent: int, written: str, *, blank: bool) -> None:
-        """Write a comment on a line of its own."""
-        self.end_line(indent, blank=blank)
-        self._append(written)
-        self._full = True
-
-    def trail(self, written: str) -> None:
-        """Write a comment at the end of the line."""
-        self._comment = written
-        self._full = True
-
-    def _code(self) -> str:
-        return "".join(self._parts)
-
-    def _push(self, code: str) -> None:
-        self.lines.append(_Written(self._indent, code, self._comment, self._verbatim))
-        self._parts = []
-        self._comment = None
-        self._full = self._verbatim = False
-        self._indent = self.column = 0
-
-
 def render(doc: Doc, width: int = PAGE_WIDTH) -> str:
     """Lay a document out on lines of `width` columns and give its text, without a final newline."""
-    page = _Page()
+    page = Page()
     stack: list[tuple[int, bool, Doc]] = [(0, False, doc)]
     while stack:
         indent, flat, item = stack.pop()
@@ -286,12 +209,11 @@ def render(doc: Doc, width: int = PAGE_WIDTH) -> str:
                 page.comment(indent, item.text, blank=item.blank)
             case Trailing():
                 page.trail(item.text)
-    page.end_line(0)
-    return _joined(page.lines, width)
+    return page.text(width)
 
 
 def _fits(
-    page: _Page, width: int, indent: int, item: Group, rest: Sequence[tuple[int, bool, Doc]]
+    page: Page, width: int, indent: int, item: Group, rest: Sequence[tuple[int, bool, Doc]]
 ) -> bool:
     """Say whether a group and what must stand behind it fit on the rest of the line."""
     if item.broken:
@@ -303,41 +225,3 @@ def _fits(
             return room >= following.shape.lead
         room -= following.shape.lead
     return room >= 0
-
-
-# --- comments at the ends of lines ---
-
-
-def _joined(lines: Sequence[_Written], width: int) -> str:
-    columns = _comment_columns(lines, width)
-    return "\n".join([_written(line, columns.get(at)) for at, line in enumerate(lines)])
-
-
-def _written(line: _Written, column: int | None) -> str:
-    code = " " * line.indent + line.code if line.code else ""
-    if line.comment is None:
-        return code
-    return f"{code.ljust((column or 0) - _COMMENT_DISTANCE)}{' ' * _COMMENT_DISTANCE}{line.comment}"
-
-
-def _comment_columns(lines: Sequence[_Written], width: int) -> dict[int, int]:
-    """Give the column of each trailing comment that is aligned: those between two empty lines,
-    of lines that are set in alike, if all of them have room on the page.
-    """
-    columns: dict[int, int] = {}
-    alike: dict[int, list[int]] = {}
-    for at, line in enumerate((*lines, _Written(0, ""))):
-        if not line.code:
-            for members in alike.values():
-                columns.update(_aligned(lines, members, width))
-            alike = {}
-        elif line.comment is not None and not line.verbatim:
-            alike.setdefault(line.indent, []).append(at)
-    return columns
-
-
-def _aligned(lines: Sequence[_Written], members: list[int], width: int) -> dict[int, int]:
-    indent = lines[members[0]].indent
-    column = indent + max(len(lines[at].code) for at in members) + _COMMENT_DISTANCE
-    longest = max(len(lines[at].comment or "") for at in members)
-    return dict.fromkeys(members, column) if column + longest <= width else {}

@@ -140,7 +140,8 @@ def _print_call(call: Call) -> str:
 
 def _print_operand(op: str, operand: Expr) -> str:
     text = _print(operand, _UNARY)
-    return f"({text})" if op == "-" and _takes_sign(operand) else text
+    mixed = isinstance(operand, Unary) and operand.op != op  # `!-x` is refused, as in CEL
+    return f"({text})" if mixed or (op == "-" and _takes_sign(operand)) else text
 
 
 def _takes_sign(operand: Expr) -> bool:

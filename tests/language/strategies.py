@@ -10,6 +10,7 @@ from functools import lru_cache
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from policyd.assets.tables import load_lark
 from policyd.language.builder import RESERVED
 from policyd.language.syntax import (
     Binary,
@@ -51,6 +52,11 @@ _WORDS = ("param", "let", *BLOCK_WORDS, *VALUE_WORDS, *WHEN_WORDS, *KEY_WORDS, "
 _NO_NAMES = frozenset({"in", "true", "false", "null"})
 _SUFFIXES = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "n", "m", "k", "M", "G", "T", "P", "E")
 _TRICKY = ("", "//", '"', "'", '"""', "\\", "\0", "\r\n", "\x7f\x85\u2028", "\U0001f680", "`")
+
+_GAPS = (
+    *("\n", "\n\n\n", "\r\n", "\t ", " // c{}\n", "\n// c{}\n", "\n\n  // c{}\n\n", "//c{}\n"),
+    *(" // c{} // not another  \n", "\n//\n//\tc{}\n", ' // c{} "\r\n// d{}\r\n\r\n', "// c{},]\n"),
+)
 
 selectors = st.one_of(
     st.sampled_from(("pod", "node", "labels", "a", "x", "e5", "as", *_WORDS)),
@@ -183,3 +189,38 @@ def exact(tree):
         return type(tree).__name__, repr(tree)
     inner = [exact(getattr(tree, f.name)) for f in fields(tree) if f.compare]
     return type(tree).__name__, *inner
+
+
+@st.composite
+def untidy(draw, text: str, tree) -> str:
+    """Give a text, of which `tree` is the tree, with comments, line ends and commas strewn in.
+
+    Each comment has a number of its own. Commas are added where the grammar allows them.
+    """
+    tokens = [(token.start_pos, token.end_pos) for token in _lexer().lex(text)]
+    ends = sorted(bracket_ends(tree))
+    gaps = draw(st.dictionaries(st.integers(0, len(tokens)), st.sampled_from(_GAPS), max_size=8))
+    commas = (
+        draw(st.dictionaries(st.sampled_from(ends), st.sampled_from(("", *_GAPS)))) if ends else {}
+    )
+    parts, end = [], 0
+    for at, (start, stop) in enumerate([*tokens, (len(text), len(text))]):
+        comma = f",{commas[start]}".format(-at, -at) if start in commas else ""
+        parts += [text[end:start], gaps.get(at, "").format(at, at), comma, text[start:stop]]
+        end = stop
+    return "".join(parts)
+
+
+@lru_cache(maxsize=1)
+def _lexer():
+    return load_lark()
+
+
+def bracket_ends(tree):
+    """Give the places of the brackets that close lists and maps, before which a comma may stand."""
+    if isinstance(tree, tuple):
+        return {end for item in tree for end in bracket_ends(item)}
+    if not is_dataclass(tree):
+        return set()
+    inner = bracket_ends(tuple(getattr(tree, f.name) for f in fields(tree) if f.compare))
+    return inner | {tree.span.end - 1} if isinstance(tree, ListOf | MapOf) else inner
