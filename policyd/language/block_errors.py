@@ -78,6 +78,10 @@ def _is_on_line(stop: Stop, at: int) -> bool:
 
 def _no_brace(stop: Stop, word: Token) -> Finding | None:
     shown = " ".join(str(token) for token in stop.statement)
+    if stop.type == "COLON" and stop.words.type(stop.index + 1) == "LBRACE":
+        return stop.finding(
+            "`:` does not stand before `{`", "remove it", edit="", repair=Repair(skip=1)
+        )
     if stop.type == "COLON":
         return stop.finding(
             f"`:` does not begin a `{word}`",
@@ -234,29 +238,39 @@ def _clause_meant(stop: Stop) -> Finding | None:
     if "REQUIRE" not in stop.expected:
         return None
     meant, kind = foreign_words.CLAUSES.get(stop.text, ("", None))
-    near = None if meant or stop.text in INFIX else closest(stop.text, _CLAUSE_WORDS)
-    if near is not None:
-        meant, kind = near, near.upper()
-    if not _could_be_clause(stop, misspelt=near is not None) or (stop.has_begun() and not meant):
+    if not meant and stop.text not in INFIX and _comes_before_value(stop):
+        near = closest(stop.text, _CLAUSE_WORDS)
+        meant, kind = (near, near.upper()) if near else ("", None)
+        if near and stop.ends_value:
+            return _no_clause(stop, meant, kind)
+    if not _is_between(stop) or (stop.has_begun() and not meant):
         return None
-    colon = stop.words.type(stop.index + 1) == "COLON"
+    return _no_clause(stop, meant, kind)
+
+
+def _no_clause(stop: Stop, meant: str, kind: str | None) -> Finding:
+    helps = []
+    if not meant and not _comes_before_value(stop):
+        helps.append("an expression stands after the word of its clause, such as `require`")
+    elif not meant:
+        helps.append("clauses begin with words such as `when`, `require` and `prefer`")
+    if stop.words.type(stop.index + 1) == "COLON":
+        helps.append("rules are not YAML: a clause has no `:`")
     return stop.finding(
         f"`{stop.text}` is not a clause",
-        *(("its clauses are words such as `when`, `require`, `prefer`",) if not meant else ()),
-        *(("rules are not YAML: a clause has no `:`",) if colon else ()),
+        *helps,
         label=f"did you mean `{meant}`?" if meant else "",
         edit=meant if kind else None,
         repair=Repair(replace=kind) if kind else None,
     )
 
 
-def _could_be_clause(stop: Stop, *, misspelt: bool) -> bool:
-    """Say whether a word stands where a clause can begin; in a line, only a misspelt one does."""
-    if not stop.has_begun() or (stop.ends_value and stop.words.is_first_on_line(stop.index)):
-        return True
+def _comes_before_value(stop: Stop) -> bool:
+    """Say whether what follows the word could be the expression of a clause."""
     after = stop.words.type(stop.index + 1)
-    follows = after in (*NAMES, *LITERALS, "NOT", "COLON", "LBRACE", "LBRACKET", "LPAR", "RBRACE")
-    return misspelt and stop.ends_value and follows
+    if stop.text.startswith("normali") and after in ("RBRACE", *CLAUSES):
+        return True
+    return after in (*NAMES, *LITERALS, "NOT", "COLON", "LBRACE", "LBRACKET", "LPAR")
 
 
 def _inner_block(stop: Stop) -> Finding | None:

@@ -28,12 +28,13 @@ _EMPTY_STRINGS: Final = ('""', "''")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A character's fault, and how many tokens stand before it.
+    """A character's fault, and how many tokens stand before it, and before what follows it.
 
     `certain` says that the tokens after it are what they would be without it.
     """
 
     index: int
+    after: int
     diagnostic: Diagnostic
     certain: bool
 
@@ -107,7 +108,9 @@ class _Reader:
         key = f"{found.code} {found.message}"
         self._seen[key] += 1
         if self._seen[key] == 1 or not fault.certain or found.code == "E108":
-            self.faults.append(Fault(len(self.tokens), found, fault.certain))
+            at_token = len(self.tokens)
+            after = at_token + (fault.token is not None)
+            self.faults.append(Fault(at_token, after, found, fault.certain))
         if fault.token is not None:
             self.tokens.append(self.stand_in(fault.token, at, fault.end))
         lines = self._state.line_ctr

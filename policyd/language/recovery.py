@@ -62,6 +62,7 @@ class _Recovery:
         self.at = 0
         self.resumed = -1  # where reading went on after the last fault
         self.reported: set[int] = set()  # the offsets of the tokens at which a fault was found
+        self.mended = -1  # the token up to which a stop is a consequence of the last repair
         self.silent = False  # whether something in this clause was reported that may explain more
         self.lost = False  # whether the braces of a block may have been passed over
         self.state = self.fresh()
@@ -113,6 +114,7 @@ class _Recovery:
             if fault.certain or not self.silent:
                 self.found.append(fault.diagnostic)
             self.silent = self.silent or not fault.certain
+            self.mended = max(self.mended, fault.after)
 
     def stop(self) -> Stop:
         stack = tuple(self.state.parser_state.value_stack)
@@ -131,8 +133,7 @@ class _Recovery:
 
     def stopped(self, stop: Stop) -> None:
         """Report a stop, unless something before explains it, and go on behind it."""
-        nothing_left = not self.tokens and bool(self.found)
-        if self.silent or nothing_left or self.is_consequence(stop):
+        if self.silent or stop.index <= self.mended or self.is_consequence(stop):
             self.go_on(stop)
             return
         finding = explain(stop)
@@ -144,6 +145,7 @@ class _Recovery:
             self.go_on(stop)
         else:
             self.repair(finding.repair)
+            self.mended = self.at + (finding.repair.replace is not None)
 
     def is_consequence(self, stop: Stop) -> bool:
         """Say whether a brace is too many or missing because of a fault before."""
@@ -163,7 +165,7 @@ class _Recovery:
         """Go on as if what was meant stood there."""
         here = self.tokens[self.at] if self.at < len(self.tokens) else None
         for kind in repair.insert:
-            self.tokens.insert(self.at, _stand_in(kind, here or self.tokens[-1]))
+            self.tokens.insert(self.at, _stand_in(kind, self.tokens[-1] if here is None else here))
             self.move_faults(self.at, 1)
         if repair.replace is not None and here is not None:
             # A colon for a brace keeps its text: nobody closes it, and no one is told to.
@@ -188,7 +190,9 @@ class _Recovery:
     def move_faults(self, at: int, by: int) -> None:
         """Keep the characters' faults between the tokens where they stand."""
         self.faults = [
-            replace(fault, index=fault.index + by) if fault.index > at else fault
+            replace(fault, index=fault.index + by, after=fault.after + by)
+            if fault.index > at
+            else fault
             for fault in self.faults
         ]
 
@@ -225,11 +229,17 @@ class _Recovery:
             if self.words.starts_clause(at) or self.is_clause_meant(at):
                 self.restart(at, *stop.head, brace)
                 return
-            if kind == "RBRACE" and depth == 0:
+            if kind == "RBRACE" and depth == 0 and self.could_close(at, brace):
                 self.restart(at, *stop.head, brace)
                 return
-            depth += (kind == "LBRACE") - (kind == "RBRACE")
+            depth = max(0, depth + (kind == "LBRACE") - (kind == "RBRACE"))
         self.end()
+
+    def could_close(self, at: int, brace: Token) -> bool:
+        """Say whether a brace stands where the one that closes a block does."""
+        if self.words.is_first_on_line(at) or self.tokens[at].line == brace.line:
+            return True
+        return at + 1 == len(self.tokens) or self.words.starts_declaration(at + 1)
 
     def go_on_at_top(self, stop: Stop) -> None:
         head = stop.statement[:1]

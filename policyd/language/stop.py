@@ -99,12 +99,14 @@ class Words:
             return self._starts_named(index, ("ASSIGN", "LPAR"))
         if kind not in CLAUSES:
             return False
-        after = self.type(index + 1)
-        alone = self.is_first_on_line(index) and after not in _MAY_FOLLOW_A_NAME
+        after, before = self.type(index + 1), self.type(index - 1)
+        first = self.is_first_on_line(index)
         if kind == "NORMALIZED":
-            return alone and after not in OPERATORS | {"DOT"}
-        follows_value = self.type(index - 1) in _VALUE_ENDS and self.type(index - 1) not in CLAUSES
-        return after in _VALUE_STARTS and (alone or follows_value)
+            return first and after not in OPERATORS | OPENING.keys() | {"DOT"}
+        follows_value = before in _VALUE_ENDS and before not in CLAUSES
+        if after in _MAY_FOLLOW_A_NAME:
+            return first and follows_value
+        return after in _VALUE_STARTS and (first or follows_value)
 
     def starts_declaration(self, index: int) -> bool:
         """Say whether a `param`, a `let` or a block most likely begins at a token."""
@@ -216,7 +218,7 @@ class Stop:
     @property
     def head(self) -> tuple[Token, ...]:
         """The block's word, and its name where it has one."""
-        before = self.stack[: self._brace] if self.block else ()
+        before = self.stack[: self._brace] if self.block is not None else ()
         tokens = [item for item in before if isinstance(item, Token)]
         start = max((at for at, token in enumerate(tokens) if token.type in BLOCKS), default=0)
         return tuple(tokens[start:])
@@ -263,7 +265,7 @@ class Stop:
         """Whether only the word of a clause or a declaration stands before the place."""
         if not self.whole or self.before is None or self.statement != (self.before,):
             return False
-        return self.before.type in (CLAUSES if self.block else ("LET", "PARAM"))
+        return self.before.type in (CLAUSES if self.block is not None else ("LET", "PARAM"))
 
     @property
     def starts_value(self) -> bool:
