@@ -565,10 +565,10 @@ def pods(
         )
         for _ in range(min(PODS_PER_WORKLOAD, count - number)):
             text = running if rng.random() < 0.93 else rng.choice(others)
-            number = rng.randrange(max(nodes, 1))
+            host = rng.randrange(max(nodes, 1))
             if "nvidia.com/gpu" in text:
-                number -= number % GPU_EVERY
-            yield _fill(text, template["metadata"]["generateName"], number, rng)
+                host -= host % GPU_EVERY
+            yield _fill(text, template["metadata"]["generateName"], host, rng)
 
 
 def _fill(text: str, generate_name: str, number: int, rng: random.Random) -> str:

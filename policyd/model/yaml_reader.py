@@ -316,7 +316,8 @@ class _Reader:
 
     def _unreadable(self, error: Any) -> YamlError:
         """Say where the character is that YAML does not allow."""
-        before = self.text[: error.position]
+        # libyaml counts bytes here; the first such character is the one.
+        before = self.text[: max(self.text.find(chr(error.character)), 0)]
         line = before.count("\n") + 1
         column = len(before) - before.rfind("\n")
         cause = f"the character U+{error.character:04X} is not allowed in YAML"
