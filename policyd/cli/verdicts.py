@@ -1,0 +1,196 @@
+"""Shows a decision to people: a table of nodes and rules, and why a node is rejected."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import click
+
+from policyd.cli.notices import names
+from policyd.cli.report import of_error, print_diagnostics
+from policyd.cli.table import Cell, Column, draw
+from policyd.cli.terminal import columns, is_terminal, painted, signs, wants_colour
+from policyd.language.cells import visible
+from policyd.language.errors import EvaluationError
+from policyd.language.source import Source
+from policyd.policy.decide import Decision, NodeVerdict, Rejection, RuleVerdict
+from policyd.policy.ruleset import Rule
+
+_ERROR: str = "!"
+_CLAMPED: str = "*"
+
+
+def print_decision(decision: Decision) -> None:
+    """Print what was decided for a pod."""
+    colour = wants_colour("stdout")
+    click.echo(painted(visible(headline(decision)), "bold", colour=colour), color=colour)
+    click.echo()
+    width = columns("stdout") if is_terminal("stdout") else None
+    click.echo(_table(decision, width=width, colour=colour), color=colour)
+    for line in _legend(decision):
+        click.echo(line)
+    for explained in _explanations(decision):
+        click.echo()
+        for text, style in explained.lines():
+            click.echo(painted(visible(text), style, colour=colour), color=colour)
+    errors = list(_errors(decision))
+    if errors:
+        click.echo()
+        print_diagnostics(
+            (of_error(each.error, each.source, each.note(len(decision.nodes))) for each in errors),
+            "stdout",
+        )
+
+
+def headline(decision: Decision) -> str:
+    """Say in a line what was decided."""
+    pod, count = decision.pod, len(decision.nodes)
+    title = f"pod {pod.namespace}/{pod.name}"
+    if pod.workload:
+        title += f" (of the {pod.workload})"
+    nodes = "1 node" if count == 1 else f"{count:,} nodes"
+    if decision.chosen is None:
+        return f"{title}: fits none of {nodes}"
+    fitting = sum(verdict.fits for verdict in decision.nodes)
+    return f"{title}: fits {fitting:,} of {nodes}, best on {decision.chosen.name}"
+
+
+def number(value: float) -> str:
+    """Write a score with at most two decimals."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+# --- the table ---
+
+
+def _table(decision: Decision, *, width: int | None, colour: bool) -> str:
+    heads = [Column("NODE"), Column("FITS"), Column("TOTAL", is_number=True)]
+    heads += [Column(_heading(rule), is_number=True) for rule in decision.ruleset.rules]
+    rows = [_row(verdict) for verdict in decision.nodes]
+    return draw(heads, rows, width=width, colour=colour)
+
+
+def _heading(rule: Rule) -> str:
+    return f"{rule.name} (shadow)" if rule.shadow else rule.name
+
+
+def _row(verdict: NodeVerdict) -> list[Cell]:
+    fits = Cell("yes", "green") if verdict.fits else Cell("no", "red")
+    total = Cell("" if verdict.total is None else number(verdict.total))
+    return [Cell(verdict.name), fits, total, *(_cell(each) for each in verdict.verdicts)]
+
+
+def _cell(verdict: RuleVerdict) -> Cell:
+    """Show a rule's verdict; of a score that was not needed, nothing."""
+    known = signs()
+    mark = _ERROR if verdict.errors else ""
+    if not verdict.applies:
+        return Cell(known.absent, "dim")
+    if verdict.rejections:
+        return Cell(known.rejects + mark, "red")
+    if verdict.score is not None:
+        clamped = _CLAMPED if any(score.clamped for score in verdict.scores) else ""
+        return Cell(number(verdict.score) + clamped + mark, "yellow" if mark else "plain")
+    return Cell(known.met if verdict.rule.requirements else "", "green")
+
+
+def _legend(decision: Decision) -> Iterator[str]:
+    """Explain the signs that the table has and that do not explain themselves."""
+    verdicts = [each for node in decision.nodes for each in node.verdicts]
+    meanings = [
+        (any(each.errors for each in verdicts), f"{_ERROR} could not be evaluated"),
+        (
+            any(score.clamped for each in verdicts for score in each.scores),
+            f"{_CLAMPED} was outside 0 to 100 and is cut off",
+        ),
+        (
+            any(rule.shadow for rule in decision.ruleset.rules),
+            "(shadow) is evaluated and changes nothing",
+        ),
+    ]
+    shown = [meaning for is_there, meaning in meanings if is_there]
+    if shown:
+        yield ""
+        yield "; ".join(shown)
+
+
+# --- why not ---
+
+
+@dataclass(frozen=True, slots=True)
+class _Explained:
+    """Nodes that are rejected for the same reasons with the same values."""
+
+    nodes: list[str]
+    verdicts: tuple[RuleVerdict, ...]
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """Give the lines of the explanation, each with its style."""
+        yield names(self.nodes), "bold"
+        for verdict in self.verdicts:
+            for rejection in verdict.rejections:
+                yield from _rejection_lines(verdict, rejection)
+
+
+def _rejection_lines(verdict: RuleVerdict, rejection: Rejection) -> Iterator[tuple[str, str]]:
+    style = "yellow" if verdict.rule.shadow else "red"
+    for reason in rejection.reasons:
+        yield f"  {signs().rejects} {_heading(verdict.rule)}: {reason}", style
+    for finding in rejection.findings:
+        text = f"{finding.text} = " if finding.text else ""
+        yield f"      {text}{finding.value}", "plain"
+
+
+def _explanations(decision: Decision) -> list[_Explained]:
+    """Explain the nodes on which a rule rejects, those with the same explanation together."""
+    explained: dict[object, _Explained] = {}
+    for node in decision.nodes:
+        rejecting = tuple(each for each in node.verdicts if each.rejections)
+        if rejecting:
+            key = tuple((each.rule.name, _content(each.rejections)) for each in rejecting)
+            explained.setdefault(key, _Explained([], rejecting)).nodes.append(node.name)
+    return list(explained.values())
+
+
+def _content(rejections: Sequence[Rejection]) -> tuple[object, ...]:
+    return tuple((each.reasons, each.findings) for each in rejections)
+
+
+# --- errors ---
+
+
+@dataclass(frozen=True, slots=True)
+class _RuleFault:
+    """An error of a rule, and the nodes on which it comes up."""
+
+    rule: Rule
+    error: EvaluationError
+    source: Source
+    nodes: list[str] = field(default_factory=list)
+
+    def note(self, of: int) -> str:
+        """Say where it comes up."""
+        count = len(self.nodes)
+        where = f"on {count:,} of {of:,} nodes" if of > 1 else "on the node"
+        return f"in the rule `{self.rule.name}`, {where}: {names(self.nodes)}"
+
+
+def _errors(decision: Decision) -> Iterator[_RuleFault]:
+    """Give each error once, with all its nodes."""
+    found: dict[object, _RuleFault] = {}
+    for node in decision.nodes:
+        for verdict in node.verdicts:
+            for error, source in _errors_of(verdict):
+                key = (verdict.rule.name, error.span, error.message)
+                fault = found.setdefault(key, _RuleFault(verdict.rule, error, source))
+                if node.name not in fault.nodes[-1:]:
+                    fault.nodes.append(node.name)
+    yield from found.values()
+
+
+def _errors_of(verdict: RuleVerdict) -> Iterator[tuple[EvaluationError, Source]]:
+    for rejection in verdict.rejections:
+        if rejection.error is not None:
+            yield rejection.error, rejection.expression.source
+    for score in verdict.scores:
+        if score.error is not None:
+            yield score.error, verdict.rule.source
