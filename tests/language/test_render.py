@@ -192,7 +192,7 @@ def test_every_line_end_counts_as_one(line_end):
     ("line", "marks"),
     [
         ("日本 == x", "        ^"),
-        ("ｆｕｌｌ x", "         ^"),
+        ("\uff46\uff55\uff4c\uff4c x", "         ^"),
         ("e\u0301e\u0301 x", "   ^"),
         ("\U0001f469\u200d\U0001f469\u200d\U0001f467 x", "   ^"),
         ("\U0001f44d\U0001f3fd x", "   ^"),
