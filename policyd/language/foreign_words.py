@@ -126,8 +126,6 @@ CLAUSES: Final = {
     "reason": ("because", "BECAUSE"),
     "else": ("because", "BECAUSE"),
     "otherwise": ("because", "BECAUSE"),
-    "normalise": ("normalize", "NORMALIZE"),
-    "normalised": ("normalized", "NORMALIZED"),
     "sort": ("order", "ORDER"),
     "orderBy": ("order", "ORDER"),
     "maximum": ("limit", "LIMIT"),

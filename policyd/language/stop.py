@@ -30,7 +30,7 @@ OPERATORS: Final = frozenset(
         *("SLASH", "PERCENT", "QUESTION"),
     )
 )
-_VALUE_ENDS: Final = NAMES | LITERALS | CLOSING | {"QUOTED"}
+VALUE_ENDS: Final = NAMES | LITERALS | CLOSING | {"QUOTED"}
 _VALUE_STARTS: Final = NAMES | LITERALS | OPENING.keys() | {"NOT", "MINUS"}
 _MAY_FOLLOW_A_NAME: Final = OPENING.keys() | {"MINUS"}
 _TEXT_OF_CLOSING: Final = {"RPAR": ")", "RBRACKET": "]", "RBRACE": "}"}
@@ -103,7 +103,7 @@ class Words:
         first = self.is_first_on_line(index)
         if kind == "NORMALIZED":
             return first and after not in OPERATORS | OPENING.keys() | {"DOT"}
-        follows_value = before in _VALUE_ENDS and before not in CLAUSES
+        follows_value = before in VALUE_ENDS and before not in CLAUSES
         if after in _MAY_FOLLOW_A_NAME:
             return first and follows_value
         return after in _VALUE_STARTS and (first or follows_value)
@@ -258,7 +258,7 @@ class Stop:
     @property
     def ends_value(self) -> bool:
         """Whether what stands before the place can be the end of a value."""
-        return self.before is not None and self.before.type in _VALUE_ENDS and not self.is_bare
+        return self.before is not None and self.before.type in VALUE_ENDS and not self.is_bare
 
     @property
     def is_bare(self) -> bool:

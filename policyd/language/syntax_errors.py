@@ -18,6 +18,7 @@ from policyd.language.stop import (
     LITERALS,
     NAMES,
     OPENING,
+    VALUE_ENDS,
     Explainer,
     Finding,
     Repair,
@@ -152,6 +153,9 @@ def _is_prefix_word(stop: Stop, at: int) -> bool:
         return False
     word = str(stop.words.tokens[at])
     if word not in PREFIX or (at == stop.started and stop.whole and stop.words.type(at) == "LET"):
+        return False
+    own = at == stop.started + 1 and stop.whole  # the word before is the clause's
+    if at > stop.started and not own and stop.words.type(at - 1) in VALUE_ENDS:
         return False
     after = stop.words.type(at + 1)
     return after in (*NAMES, *LITERALS) or (
