@@ -53,7 +53,6 @@ _MAKERS: Final = {"Deployment": "ReplicaSet", "CronJob": "Job"}
 _OWN_GROUPS: Final = frozenset(
     {"", "apps", "batch", "extensions", "scheduling.k8s.io", "node.k8s.io"}
 )
-_LIST: Final = ("List", "v1")
 _SHOWN: Final = 60
 
 
@@ -152,18 +151,25 @@ class _Sorter:
         self.documents: list[Document] = []
         self.notes: list[Note] = []
         self.problems: list[Problem] = []
+        self.unread: list[Problem] = []  # what is no YAML or JSON
         self.waiting: list[Value] = []  # elements of a list that was cut, without a kind
+        self.before: tuple[int, int, int] | None = None  # how much there was before that list
 
     def result(self) -> Manifests:
         for value in self.waiting:
             self.problems.append(_no_kind(value.place))
-        return Manifests(tuple(self.documents), tuple(self.notes), tuple(self.problems))
+        problems = sorted((*self.unread, *self.problems), key=lambda each: each.place.line)
+        return Manifests(tuple(self.documents), tuple(self.notes), tuple(problems))
 
     def take(self, value: Value | Problem) -> None:
         """Take what comes next."""
         if isinstance(value, Problem):
-            self.problems.append(value)
+            self.unread.append(value)
             return
+        if value.form is Form.ITEM and self.before is None:
+            self.before = len(self.documents), len(self.notes), len(self.problems)
+        elif value.form is not Form.ITEM:
+            self._end_cut_list(value)
         todo = [(value, "", "")]
         while todo:
             each, kind, version = todo.pop()
@@ -173,6 +179,17 @@ class _Sorter:
                 self.problems.append(_problem(each, error))
             else:
                 todo.extend(reversed(inner))
+
+    def _end_cut_list(self, frame: Value) -> None:
+        """Drop the elements again where what is left of the list shows that it is none."""
+        before, self.before = self.before, None
+        try:
+            head = decode_part(frame.json, Envelope)
+        except ObjectError:  # which will be found again
+            return
+        if before and not (head.kind or "").endswith("List"):
+            del self.documents[before[0] :], self.notes[before[1] :], self.problems[before[2] :]
+            self.waiting.clear()
 
     def _sort(self, value: Value, kind: str, version: str) -> list[tuple[Value, str, str]]:
         """Put a value where it belongs; of a list, give the elements with their defaults."""
@@ -189,7 +206,7 @@ class _Sorter:
         elif not version:
             cause = f"the object of kind {quote(kind, _SHOWN)} has no `apiVersion`"
             self.problems.append(Problem(value.place, cause, "add one, such as `apiVersion: v1`"))
-        elif kind.endswith("List") and (head.items is not None or (kind, version) == _LIST):
+        elif kind.endswith("List") and (head.items is not None or _is_known_list(kind, version)):
             return _elements(value, head.items or [], kind, version)
         else:
             data = value.json if known else _with_type(value.json, kind, version)
@@ -208,6 +225,12 @@ class _Sorter:
         name = (title and (title.name or title.generate_name)) or ""
         reason = _why_not(kind, version)
         self.notes.append(Note(kind[:_SHOWN], name[:253], value.place, reason))
+
+
+def _is_known_list(kind: str, version: str) -> bool:
+    """Say whether it is a list even without items."""
+    own = kind.removesuffix("List")
+    return version == (KINDS.get(own) or TEMPLATES.get(own, ("",))[0] if own else "v1")
 
 
 def _element_defaults(kind: str, version: str) -> tuple[str, str]:
