@@ -4,7 +4,7 @@ A type prints as the conformance suite and Kubernetes print it: `list(int)`,
 `map(string, dyn)`, `optional_type(int)`, `type(int)`, `kubernetes.Quantity`, `v1.Pod`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 from typing import Final
@@ -27,13 +27,22 @@ class Kind(Enum):
     VAR = "var"  # a parameter while a call is being resolved
 
 
+MAX_PARTS: Final = 100
+"""Names in one type. A larger type is taken to be dyn: types that a hostile expression makes can
+grow exponentially with its length."""
+
+
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A type: its kind, its name and its parameters."""
+    """A type: its kind, its name and its parameters. `parts` counts the names in it."""
 
     kind: Kind
     name: str
     params: tuple["Type", ...] = ()
+    parts: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", 1 + sum([param.parts for param in self.params]))
 
     def __str__(self) -> str:
         if self.kind is Kind.NULLABLE:
@@ -80,31 +89,37 @@ _SIMPLE: Final = {
 }
 
 
+def composed(kind: Kind, name: str, params: tuple[Type, ...]) -> Type:
+    """Give the type with these parameters, or dyn where it would have more than `MAX_PARTS`."""
+    made = Type(kind, name, params)
+    return made if made.parts <= MAX_PARTS else DYN
+
+
 def list_of(element: Type) -> Type:
     """Give the type of a list of `element`."""
-    return Type(Kind.LIST, "list", (element,))
+    return composed(Kind.LIST, "list", (element,))
 
 
 def map_of(key: Type, value: Type) -> Type:
     """Give the type of a map from `key` to `value`."""
-    return Type(Kind.MAP, "map", (key, value))
+    return composed(Kind.MAP, "map", (key, value))
 
 
 def optional_of(inner: Type) -> Type:
     """Give the type of an optional `inner`."""
-    return Type(Kind.OPTIONAL, "optional_type", (inner,))
+    return composed(Kind.OPTIONAL, "optional_type", (inner,))
 
 
 def type_of(inner: Type) -> Type:
     """Give the type of `inner` used as a value."""
-    return Type(Kind.TYPE, "type", (inner,))
+    return composed(Kind.TYPE, "type", (inner,))
 
 
 def nullable(inner: Type) -> Type:
     """Give the type of an `inner` that may be null."""
     if inner.kind in (Kind.NULLABLE, Kind.DYN, Kind.ERROR) or inner == NULL:
         return inner
-    return Type(Kind.NULLABLE, "nullable", (inner,))
+    return composed(Kind.NULLABLE, "nullable", (inner,))
 
 
 def object_type(name: str) -> Type:

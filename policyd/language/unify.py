@@ -7,10 +7,21 @@ deduces; nullable types are ours.
 from itertools import count
 from typing import Final
 
-from policyd.language.types import DYN, NULL, Kind, Type, nullable
+from policyd.language.types import (
+    DYN,
+    MAX_PARTS,
+    NULL,
+    Kind,
+    Type,
+    composed,
+    nullable,
+)
 
 _ANY: Final = (Kind.DYN, Kind.ERROR)
-_NULLABLE: Final = (Kind.OBJECT, Kind.NULLABLE, Kind.OPTIONAL, Kind.OPAQUE)
+_TAKES_NULL: Final = (Kind.OBJECT, Kind.NULLABLE, Kind.OPTIONAL, Kind.OPAQUE)
+_MAX_STEPS: Final = 5_000
+"""Steps of one question whether types agree. Variables that stand for types of variables can make
+types of exponential size; such types agree with nothing."""
 
 
 class Substitution:
@@ -18,6 +29,8 @@ class Substitution:
 
     def __init__(self) -> None:
         self._bound: dict[Type, Type] = {}
+        self._trail: list[tuple[Type, Type | None]] = []  # what was bound, to take it back
+        self._steps = 0
         self._fresh = count()
 
     def fresh(self) -> Type:
@@ -36,21 +49,40 @@ class Substitution:
             return names[type_]
         if not type_.params:
             return type_
-        return Type(type_.kind, type_.name, tuple(self._replace(p, names) for p in type_.params))
+        params = tuple([self._replace(p, names) for p in type_.params])
+        return composed(type_.kind, type_.name, params)
 
     def resolve(self, type_: Type, *, unbound: Type | None = None) -> Type:
         """Give a type with what its variables stand for; `unbound` for those that are free."""
+        if type_.kind is not Kind.VAR and not type_.params:
+            return type_
+        return self._resolved(type_, unbound, {}, 0)
+
+    def _resolved(
+        self, type_: Type, unbound: Type | None, known: dict[Type, Type], depth: int
+    ) -> Type:
+        if depth > MAX_PARTS:
+            return DYN
         if type_.kind is Kind.VAR:
-            bound = self._bound.get(type_)
-            if bound is not None:
-                return self.resolve(bound, unbound=unbound)
-            return type_ if unbound is None else unbound
+            last = self._last(type_)
+            bound = self._bound.get(last)
+            if bound is None:
+                return last if unbound is None else unbound
+            if last not in known:
+                known[last] = self._resolved(bound, unbound, known, depth + 1)
+            return known[last]
         if not type_.params:
             return type_
-        params = tuple(self.resolve(p, unbound=unbound) for p in type_.params)
+        params = tuple([self._resolved(p, unbound, known, depth + 1) for p in type_.params])
         if type_.kind is Kind.NULLABLE:
             return nullable(params[0])
-        return Type(type_.kind, type_.name, params)
+        return composed(type_.kind, type_.name, params)
+
+    def _last(self, var: Type) -> Type:
+        """Follow variables that stand for variables to the last one."""
+        while (bound := self._bound.get(var)) is not None and bound.kind is Kind.VAR:
+            var = bound
+        return var
 
     def final(self, type_: Type) -> Type:
         """Give a type with what its variables stand for, and dyn for the rest."""
@@ -63,12 +95,17 @@ class Substitution:
 
         `lenient` lets a nullable stand where its inner type is wanted.
         """
-        before = dict(self._bound)
+        self._steps = 0
+        self._trail.clear()
         if len(given) == len(wanted) and all(
             self._agree(g, w, lenient) for g, w in zip(given, wanted, strict=True)
         ):
             return True
-        self._bound = before
+        for var, before in reversed(self._trail):
+            if before is None:
+                del self._bound[var]
+            else:
+                self._bound[var] = before
         return False
 
     def join(self, left: Type, right: Type) -> Type | None:
@@ -81,20 +118,30 @@ class Substitution:
             return right
         return None
 
-    def _agree(self, left: Type, right: Type, lenient: bool) -> bool:  # noqa: FBT001 - recursion
+    def _agree(
+        self,
+        left: Type,
+        right: Type,
+        lenient: bool,  # noqa: FBT001 - recursion
+        depth: int = 0,
+    ) -> bool:
+        self._steps += 1
+        if depth > MAX_PARTS or self._steps > _MAX_STEPS:
+            return False
+        depth += 1
         if left.kind is Kind.VAR:
-            return self._bind(left, right, lenient)
+            return self._bind(left, right, lenient, depth)
         if right.kind is Kind.VAR:
-            return self._bind(right, left, lenient)
+            return self._bind(right, left, lenient, depth)
         if left.kind in _ANY or right.kind in _ANY:
             return True
         if NULL in (left, right):
             other = right if left == NULL else left
-            return other == NULL or other.kind in _NULLABLE
+            return other == NULL or other.kind in _TAKES_NULL
         if left.kind is Kind.NULLABLE and right.kind is not Kind.NULLABLE:
-            return lenient and self._agree(left.params[0], right, lenient)
+            return lenient and self._agree(left.params[0], right, lenient, depth)
         if right.kind is Kind.NULLABLE and left.kind is not Kind.NULLABLE:
-            return self._agree(left, right.params[0], lenient)
+            return self._agree(left, right.params[0], lenient, depth)
         if left.kind is Kind.TYPE and right.kind is Kind.TYPE:
             return True
         return (
@@ -102,65 +149,75 @@ class Substitution:
             and left.name == right.name
             and len(left.params) == len(right.params)
             and all(
-                self._agree(a, b, lenient) for a, b in zip(left.params, right.params, strict=True)
+                self._agree(a, b, lenient, depth)
+                for a, b in zip(left.params, right.params, strict=True)
             )
         )
 
-    def _bind(self, var: Type, other: Type, lenient: bool) -> bool:  # noqa: FBT001 - recursion
+    def _bind(self, var: Type, other: Type, lenient: bool, depth: int) -> bool:  # noqa: FBT001 - recursion
+        var = self._last(var)
+        if other.kind is Kind.VAR:
+            other = self._last(other)
         if var == other:
             return True
+        if self._occurs(var, other):
+            return False
         bound = self._bound.get(var)
         if bound is None:
-            if self._occurs(var, other):
-                return False
-            self._bound[var] = other
+            self._set(var, other)
             return True
         if bound == other:
             return True
-        if not (self._agree(other, bound, lenient) or self._nullable_pair(other, bound)):
-            return False
-        if self._occurs(var, other):
+        if not (
+            self._agree(other, bound, lenient, depth) or self._nullable_pair(other, bound, depth)
+        ):
             return False
         general = self.most_general(other, bound)
         if general != var:
-            self._bound[var] = general
+            self._set(var, general)
         return True
 
-    def _nullable_pair(self, left: Type, right: Type) -> bool:
+    def _set(self, var: Type, type_: Type) -> None:
+        self._trail.append((var, self._bound.get(var)))
+        self._bound[var] = type_
+
+    def _nullable_pair(self, left: Type, right: Type, depth: int) -> bool:
         """Let a parameter that meets a type and its nullable stand for the nullable."""
         if left.kind is Kind.NULLABLE and right.kind is not Kind.NULLABLE:
-            return self._agree(left.params[0], right, lenient=False)
+            return self._agree(left.params[0], right, False, depth)  # noqa: FBT003 - not lenient
         return False
 
     def _occurs(self, var: Type, inside: Type) -> bool:
-        if inside == var:
-            return True
-        if inside.kind is Kind.VAR:
-            bound = self._bound.get(inside)
-            return bound is not None and self._occurs(var, bound)
-        return any(self._occurs(var, p) for p in inside.params)
+        waiting, seen = [inside], {inside}
+        while waiting:
+            type_ = waiting.pop()
+            if type_ == var:
+                return True
+            bound = self._bound.get(type_) if type_.kind is Kind.VAR else None
+            fresh = [p for p in (bound, *type_.params) if p is not None and p not in seen]
+            seen.update(fresh)
+            waiting.extend(fresh)
+        return False
 
     def most_general(self, left: Type, right: Type) -> Type:
-        """Give the less specific of two types that agree."""
-        if NULL in (left, right):
-            return right if left == NULL else left
-        if left.kind is Kind.NULLABLE:
+        """Give the type of the values of two types that agree."""
+        if left == right:
             return left
-        if right.kind is Kind.NULLABLE:
-            return right
-        return left if self._less_specific(left, right) else right
-
-    def _less_specific(self, left: Type, right: Type) -> bool:
-        if left.kind in _ANY or left.kind is Kind.VAR:
-            return True
-        if right.kind in _ANY or right.kind is Kind.VAR:
-            return False
-        if left.kind is not right.kind:
-            return False
+        if NULL in (left, right):
+            other = right if left == NULL else left
+            # An optional may be null without saying so, as in CEL; its functions look.
+            return nullable(other) if other.kind in (Kind.OBJECT, Kind.OPAQUE) else other
+        if Kind.NULLABLE in (left.kind, right.kind):
+            return nullable(self.most_general(_not_null(left), _not_null(right)))
+        if left.kind in _ANY or right.kind in _ANY:
+            return left if left.kind in _ANY else right
+        if Kind.VAR in (left.kind, right.kind) or not left.params:
+            return left if left.kind is Kind.VAR else right
         if left.kind is Kind.TYPE:
-            return True
-        if len(left.params) != len(right.params) or left.name != right.name:
-            return False
-        return all(
-            self._less_specific(a, b) for a, b in zip(left.params, right.params, strict=True)
-        )
+            return left
+        params = zip(left.params, right.params, strict=True)
+        return composed(left.kind, left.name, tuple([self.most_general(*pair) for pair in params]))
+
+
+def _not_null(type_: Type) -> Type:
+    return type_.params[0] if type_.kind is Kind.NULLABLE else type_

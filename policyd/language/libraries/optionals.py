@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from policyd.language.declarations import Library, function, overload
 from policyd.language.dialect import Dialect
+from policyd.language.equality import no_overload
 from policyd.values.errors import ValueFault
 from policyd.values.optional import NONE, Optional
 from policyd.values.times import Duration, Timestamp
@@ -15,10 +16,22 @@ from policyd.values.times import Duration, Timestamp
 _ZEROS: Final = (bool, int, float, str, bytes, list, dict)
 
 
-def _value(optional: Optional) -> Any:
-    if optional.present:
+def _has_value(optional: Any) -> bool:
+    return bool(_certain("hasValue", optional).present)
+
+
+def _value(optional: Any) -> Any:
+    if _certain("value", optional).present:
         return optional.value
     raise ValueFault("optional.none() dereference")
+
+
+def _certain(name: str, value: Any) -> Optional:
+    """Give an optional, and refuse the null that may stand in its place."""
+    if value.__class__ is not Optional:
+        raise no_overload(name, value)
+    made: Optional = value
+    return made
 
 
 def _is_zero(value: Any) -> bool:
@@ -57,9 +70,7 @@ def library(dialect: Dialect) -> Library:  # noqa: ARG001 - the same in both
             ),
             function(
                 "hasValue",
-                overload(
-                    "optional_hasValue", "optional_type(V).() -> bool", lambda o: bool(o.present)
-                ),
+                overload("optional_hasValue", "optional_type(V).() -> bool", _has_value),
                 doc="Says whether an optional has a value.",
             ),
             function(
@@ -72,7 +83,7 @@ def library(dialect: Dialect) -> Library:  # noqa: ARG001 - the same in both
                 overload(
                     "optional_or_optional",
                     "optional_type(V).(optional_type(V)) -> optional_type(V)",
-                    lambda o, other: o if o.present else other,
+                    lambda o, other: o if _certain("or", o).present else other,
                 ),
                 doc="Gives the first of two optionals that has a value.",
             ),
@@ -81,7 +92,7 @@ def library(dialect: Dialect) -> Library:  # noqa: ARG001 - the same in both
                 overload(
                     "optional_orValue_value",
                     "optional_type(V).(V) -> V",
-                    lambda o, other: o.value if o.present else other,
+                    lambda o, other: o.value if _certain("orValue", o).present else other,
                 ),
                 doc="Gives the value of an optional, or else another value.",
             ),
