@@ -64,6 +64,52 @@ class Program:
         """
         return self.run(self.frame(bindings, work))
 
+    def over(
+        self, bindings: Mapping[str, Any], name: str, work: int = MAX_WORK
+    ) -> Callable[[Any], Any]:
+        """Give the expression as a function of one variable, with the others fixed.
+
+        Each call is an evaluation of its own. One that does not read the variable is evaluated
+        once, when it is first called. The function belongs to one thread.
+
+        Raises:
+            EvaluationError: another variable that the expression uses has no value.
+        """
+        if name not in self.variables:
+            return _Once(self.run, self.frame(bindings, work))
+        template = self.frame({**bindings, name: None}, work)
+        place = 1 + self.variables.index(name)
+        run = self.run
+
+        def evaluate(value: Any) -> Any:
+            frame = template.copy()
+            frame[place] = value
+            return run(frame)
+
+        return evaluate
+
+
+class _Once:
+    """An evaluation whose value, or error, is the same whatever the variable is."""
+
+    __slots__ = ("_frame", "_outcome", "_run")
+
+    def __init__(self, run: Evaluate, frame: Frame) -> None:
+        self._run = run
+        self._frame = frame
+        self._outcome: tuple[Any, EvaluationError | None] | None = None
+
+    def __call__(self, _: Any) -> Any:
+        if self._outcome is None:
+            try:
+                self._outcome = self._run(self._frame), None
+            except EvaluationError as error:
+                self._outcome = None, error
+        value, fault = self._outcome
+        if fault is not None:
+            raise fault.with_traceback(None)
+        return value
+
 
 def plan(root: ir.Typed, variables: tuple[str, ...], slots: int, source: Source) -> Program:
     """Plan a checked tree."""

@@ -28,14 +28,20 @@ MAX_SCORE: Final = 100.0
 class Rejection:
     """One `require` that is not met, or that cannot be evaluated.
 
-    `reasons` are its texts; `findings` the values that decided; `error` says that it is an
-    error of the rule and not its verdict.
+    `reasons` are its texts; `error` says that it is an error of the rule and not its verdict.
+    `values` are what the condition was evaluated with.
     """
 
     reasons: tuple[str, ...]
     expression: Expression
-    findings: tuple[Finding, ...] = ()
+    values: Mapping[str, Any] = field(repr=False)
     error: EvaluationError | None = None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Give the parts of the condition that decided, with their values; found when asked."""
+        condition = self.expression
+        return tuple(explain(condition.checked, condition.program, self.values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +125,20 @@ class Decision:
 
 
 def decide(
-    ruleset: Ruleset, pod: Pod, snapshot: Snapshot, nodes: Sequence[Node] | None = None
+    ruleset: Ruleset,
+    pod: Pod,
+    snapshot: Snapshot,
+    nodes: Sequence[Node] | None = None,
+    *,
+    tick: Callable[[], None] = lambda: None,
 ) -> Decision:
-    """Apply a rule set to a pod on the nodes of a snapshot, or on some of them."""
+    """Apply a rule set to a pod on the nodes of a snapshot, or on some of them.
+
+    `tick` is called for each rule on each node; what it raises ends the decision.
+    """
     considered = tuple(snapshot.nodes if nodes is None else nodes)
     fixed = bindings(ruleset, pod, snapshot)
-    tables = [_judge(rule, fixed, considered) for rule in ruleset.rules]
+    tables = [_judge(rule, fixed, considered, tick) for rule in ruleset.rules]
     verdicts = [
         _node_verdict(node, tuple(table[at] for table in tables))
         for at, node in enumerate(considered)
@@ -166,80 +180,106 @@ class _NodeDraft:
     fits: bool
 
 
-def _judge(rule: Rule, fixed: Mapping[str, Any], nodes: Sequence[Node]) -> list[_Draft]:
+def _judge(
+    rule: Rule, fixed: Mapping[str, Any], nodes: Sequence[Node], tick: Callable[[], None]
+) -> list[_Draft]:
     """Apply one rule to every node, but for the rescaling of its scores."""
-    return [_judge_node(rule, {**fixed, "node": node}) for node in nodes]
+    judge = _RuleForPod(rule, fixed)
+    drafts: list[_Draft] = []
+    for node in nodes:
+        tick()
+        drafts.append(judge.node(node))
+    return drafts
 
 
-def _judge_node(rule: Rule, values: Mapping[str, Any]) -> _Draft:
-    if rule.when is not None:
+class _RuleForPod:
+    """A rule as it is for one pod: what does not read the node is evaluated once."""
+
+    def __init__(self, rule: Rule, fixed: Mapping[str, Any]) -> None:
+        self.rule = rule
+        self.fixed = fixed
+        self.when = self._over(rule.when)
+        self.conditions = [self._over(r.condition) for r in rule.requirements]
+        self.reasons = [self._over(r.because) for r in rule.requirements]
+        self.scores = [self._over(s.value) for s in rule.scores]
+
+    def _over(self, expression: Expression | None) -> Callable[[Any], Any] | None:
+        return None if expression is None else expression.program.over(self.fixed, "node")
+
+    def node(self, node: Node) -> _Draft:
+        """Give the verdict on a node."""
+        rule = self.rule
+        if self.when is not None and rule.when is not None:
+            try:
+                if not _truth(self.when(node), rule.when):
+                    return _Draft(rule, applies=False)
+            except EvaluationError as error:
+                return self._failed_when(rule.when, error, node)
+        rejections = tuple(
+            rejection
+            for at, requirement in enumerate(rule.requirements)
+            if (rejection := self._reject(at, requirement, node)) is not None
+        )
+        raw = [
+            _raw(evaluate, node, s.value)
+            for evaluate, s in zip(self.scores, rule.scores, strict=True)
+        ]
+        return _Draft(rule, applies=True, rejections=rejections, raw=raw)
+
+    def _failed_when(self, when: Expression, error: EvaluationError, node: Node) -> _Draft:
+        """Let a rule whose `when` fails reject the node if it could have rejected it."""
+        raw: list[Any] = [error for _ in self.rule.scores]
+        if not self.rule.requirements:
+            return _Draft(self.rule, applies=True, raw=raw)
+        rejection = Rejection((_reason_of(error),), when, self._values(node), error)
+        return _Draft(self.rule, applies=True, rejections=(rejection,), raw=raw)
+
+    def _reject(self, at: int, requirement: Requirement, node: Node) -> Rejection | None:
+        """Give the rejection of a `require` that is not met."""
+        condition, evaluate = requirement.condition, self.conditions[at]
+        if evaluate is None:
+            return None
         try:
-            if not _truth(rule.when, values):
-                return _Draft(rule, applies=False)
+            if _truth(evaluate(node), condition):
+                return None
         except EvaluationError as error:
-            return _failed_when(rule, rule.when, error)
-    rejections = tuple(
-        rejection
-        for requirement in rule.requirements
-        if (rejection := _reject(requirement, values)) is not None
-    )
-    raw = [_raw(score.value, values) for score in rule.scores]
-    return _Draft(rule, applies=True, rejections=rejections, raw=raw)
+            return Rejection((_reason_of(error),), condition, self._values(node), error)
+        return Rejection(self._reasons(at, condition, node), condition, self._values(node))
 
+    def _reasons(self, at: int, condition: Expression, node: Node) -> tuple[str, ...]:
+        """Give the texts of `because`; without them, the condition itself."""
+        because = self.reasons[at]
+        if because is None:
+            return (f"not: {condition.text}",)
+        try:
+            value = because(node)
+        except EvaluationError as error:
+            return (f"not: {condition.text} (its reason fails: {error.message})",)
+        texts = value if isinstance(value, list) else [value]
+        return tuple(t if isinstance(t, str) else show(t) for t in texts) or (
+            f"not: {condition.text}",
+        )
 
-def _failed_when(rule: Rule, when: Expression, error: EvaluationError) -> _Draft:
-    """Let a rule whose `when` fails reject the node if it could have rejected it."""
-    if not rule.requirements:
-        return _Draft(rule, applies=True, raw=[error for _ in rule.scores])
-    rejection = Rejection((_reason_of(error),), when, error=error)
-    return _Draft(rule, applies=True, rejections=(rejection,), raw=[error for _ in rule.scores])
+    def _values(self, node: Node) -> Mapping[str, Any]:
+        return {**self.fixed, "node": node}
 
 
 def _reason_of(error: EvaluationError) -> str:
     return f"the rule cannot be evaluated: {error.message}"
 
 
-def _truth(expression: Expression, values: Mapping[str, Any]) -> bool:
-    value = expression.program.evaluate(values)
+def _truth(value: Any, expression: Expression) -> bool:
     if value is True or value is False:
         return bool(value)
     raise EvaluationError(f"the condition is {show(value)}, not true or false", expression.span)
 
 
-def _reject(requirement: Requirement, values: Mapping[str, Any]) -> Rejection | None:
-    """Give the rejection of a `require` that is not met."""
-    condition = requirement.condition
-    try:
-        if _truth(condition, values):
-            return None
-    except EvaluationError as error:
-        return Rejection((_reason_of(error),), condition, _findings(condition, values), error)
-    return Rejection(_reasons(requirement, values), condition, _findings(condition, values))
-
-
-def _findings(condition: Expression, values: Mapping[str, Any]) -> tuple[Finding, ...]:
-    return tuple(explain(condition.checked, condition.program, values))
-
-
-def _reasons(requirement: Requirement, values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Give the texts of `because`; without them, the condition itself."""
-    because = requirement.because
-    if because is None:
-        return (f"not: {requirement.condition.text}",)
-    try:
-        value = because.program.evaluate(values)
-    except EvaluationError as error:
-        return (f"not: {requirement.condition.text} (its reason fails: {error.message})",)
-    texts = value if isinstance(value, list) else [value]
-    return tuple(t if isinstance(t, str) else show(t) for t in texts) or (
-        f"not: {requirement.condition.text}",
-    )
-
-
-def _raw(expression: Expression, values: Mapping[str, Any]) -> Any:
+def _raw(evaluate: Callable[[Any], Any] | None, node: Any, expression: Expression) -> Any:
     """Give a score's own value, or the error that it ends in."""
+    if evaluate is None:
+        return 0.0
     try:
-        value = expression.program.evaluate(values)
+        value = evaluate(node)
     except EvaluationError as error:
         return error
     if isinstance(value, bool):
@@ -293,7 +333,7 @@ def _is_number(value: Any) -> bool:
 def _weight(score: Score, fixed: Mapping[str, Any]) -> tuple[float, EvaluationError | None]:
     if score.weight is None:
         return 1.0, None
-    value = _raw(score.weight, fixed)
+    value = _raw(score.weight.program.evaluate, fixed, score.weight)
     if isinstance(value, EvaluationError):
         return 0.0, value
     return float(value), None
@@ -339,7 +379,8 @@ def _written(
     low, high = float(min(numbers, default=0)), float(max(numbers, default=0))
 
     def rescale(raw: Any) -> Any:
-        value = _raw(normalize, {**fixed, "raw": float(raw), "min": low, "max": high})
+        bounds = {**fixed, "raw": float(raw), "min": low, "max": high}
+        value = _raw(normalize.program.evaluate, bounds, normalize)
         if isinstance(value, EvaluationError):
             raise value
         if not _is_number(value):

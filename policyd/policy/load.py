@@ -14,6 +14,7 @@ from policyd.language.environment import Checked, Environment
 from policyd.language.errors import EvaluationError
 from policyd.language.parser import parse_file
 from policyd.language.ranges import score_range
+from policyd.language.reads import reads_of
 from policyd.language.source import Source, Span
 from policyd.language.syntax import Block, Clause, Expr, File, Key, Let, Param
 from policyd.language.types import BOOL, DYN, Kind, Type, nullable, parse_type
@@ -267,6 +268,8 @@ class _BlockLoader:
             self._note("W505", "this rule can never apply", block.name_span)
         requirements = [self._requirement(c) for c in self.arranged.all("require")]
         scores = [self._score(c) for c in self.arranged.clauses if c.word in ("prefer", "avoid")]
+        deciding = [r.condition for r in requirements if r is not None]
+        deciding += [condition] if condition is not None else []
         return Rule(
             block.name or "",
             self.source,
@@ -275,6 +278,7 @@ class _BlockLoader:
             tuple(r for r in requirements if r is not None),
             tuple(s for s in scores if s is not None),
             self.arranged.shadow,
+            reads_of(expression.checked.root for expression in deciding),
         )
 
     def other(self) -> PolicyBlock:

@@ -64,7 +64,11 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A `rule` block. `shadow` rules are evaluated and shown, and change nothing."""
+    """A `rule` block. `shadow` rules are evaluated and shown, and change nothing.
+
+    `reads` are the paths that decide whether it rejects: a pod that it rejected waits for a
+    change of those.
+    """
 
     name: str
     source: Source
@@ -73,6 +77,7 @@ class Rule:
     requirements: tuple[Requirement, ...]
     scores: tuple[Score, ...]
     shadow: bool
+    reads: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

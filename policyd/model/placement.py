@@ -1,0 +1,57 @@
+"""A node with one pod more or one pod less: what a placement changes, and nothing else."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from policyd.model.cluster import Cluster
+from policyd.model.node import Node, rest
+from policyd.model.pod import Pod
+from policyd.values.maps import TotalMap
+from policyd.values.quantity import ZERO, Quantity
+
+_ONE = Quantity.from_int(1)
+
+
+def with_pod(node: Node, pod: Pod) -> Node:
+    """Give the node with a pod more."""
+    return _changed(node, [*node.pods, pod], pod, Quantity.plus)
+
+
+def without_pod(node: Node, pod: Pod) -> Node:
+    """Give the node with a pod less. The pod is known by its uid, else by its full name."""
+    left = [other for other in node.pods if not same_pod(other, pod)]
+    if len(left) == len(node.pods):
+        return node
+    return _changed(node, left, pod, Quantity.minus)
+
+
+def same_pod(one: Pod, other: Pod) -> bool:
+    """Say whether two states are of one pod."""
+    if one.uid and other.uid:
+        return one.uid == other.uid
+    return (one.namespace, one.name) == (other.namespace, other.name)
+
+
+def _changed(
+    node: Node, pods: list[Pod], pod: Pod, change: Callable[[Quantity, Quantity], Quantity]
+) -> Node:
+    used = TotalMap(dict(node.used), ZERO)
+    for resource, amount in pod.charge.items():
+        used[resource] = change(used[resource], amount)
+    used["pods"] = change(used["pods"], _ONE)
+    return msgspec.structs.replace(node, pods=pods, used=used, free=rest(node.allocatable, used))
+
+
+def totals_after(cluster: Cluster, before: Node | None, after: Node | None) -> Cluster:
+    """Give the cluster's totals when one node's state became another; none is no node."""
+    allocatable = TotalMap(dict(cluster.allocatable), ZERO)
+    used = TotalMap(dict(cluster.used), ZERO)
+    for node, change in ((before, Quantity.minus), (after, Quantity.plus)):
+        if node is None:
+            continue
+        for totals, amounts in ((allocatable, node.allocatable), (used, node.used)):
+            for resource, amount in amounts.items():
+                totals[resource] = change(totals[resource], amount)
+    nodes = cluster.nodes + (after is not None) - (before is not None)
+    return Cluster(allocatable, used, rest(allocatable, used), nodes, cluster.pods)

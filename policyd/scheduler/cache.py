@@ -1,0 +1,176 @@
+"""The cluster as the scheduler sees it: nodes with the pods on them, those assumed included.
+
+A pod that was decided counts on its node at once (it is *assumed*), before the cluster knows of
+it; it stays until the cluster confirms it, or the bind fails and it is forgotten. Every state is
+an immutable fact, so a snapshot is a list of references, and what a decision saw never changes
+under it.
+
+One lock, this object's. Lock order: cache before queue; nothing is called while it is held.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from threading import Lock
+
+from policyd.model.cluster import Cluster, make_cluster
+from policyd.model.namespace import Namespace
+from policyd.model.node import Node
+from policyd.model.placement import totals_after, with_pod, without_pod
+from policyd.model.pod import Pod
+from policyd.model.snapshot import Snapshot
+from policyd.scheduler.queue import key_of
+from policyd.values.times import Timestamp
+
+
+class StaleDecisionError(Exception):
+    """A decision made on a state of the node that is no more. It must be made again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A pod on a node; `assumed` until the cluster confirms it."""
+
+    pod: Pod
+    node: str
+    assumed: bool
+
+
+class Cache:
+    """Nodes, the pods on them, and namespaces."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._nodes: dict[str, Node] = {}
+        self._placed: dict[str, _Placed] = {}
+        self._strays: dict[str, dict[str, Pod]] = {}  # pods of nodes that are not known (yet)
+        self._namespaces: dict[str, Namespace] = {}
+        self._totals = make_cluster([], 0)
+
+    # --- from the cluster ---
+
+    def put_node(self, node: Node) -> Node | None:
+        """Take a node's state, without its pods, and give the state before, if there was one."""
+        with self._lock:
+            before = self._nodes.get(node.name)
+            pods = before.pods if before else self._strays.pop(node.name, {}).values()
+            self._set(node.name, _with_pods(node, pods))
+            return before
+
+    def remove_node(self, name: str) -> None:
+        """Forget a node. Its pods are kept, for the case that it returns."""
+        with self._lock:
+            node = self._nodes.get(name)
+            if node is not None:
+                self._strays[name] = {key_of(pod): pod for pod in node.pods}
+                self._set(name, None)
+
+    def put_pod(self, pod: Pod) -> None:
+        """Take the state of a pod that is bound. It is confirmed, if it was assumed."""
+        with self._lock:
+            self._remove(key_of(pod))
+            if not pod.is_finished:
+                self._place(pod, pod.nodeName, assumed=False)
+
+    def remove_pod(self, pod: Pod) -> bool:
+        """Forget a pod that is gone; say whether it took something of a node."""
+        with self._lock:
+            return self._remove(key_of(pod))
+
+    def put_namespace(self, namespace: Namespace) -> None:
+        """Take a namespace's state."""
+        with self._lock:
+            self._namespaces = {**self._namespaces, namespace.name: namespace}
+
+    # --- for the scheduling cycle ---
+
+    def snapshot(self, now: Timestamp) -> Snapshot:
+        """Give the cluster as it is now."""
+        with self._lock:
+            return Snapshot(
+                now=now,
+                nodes=list(self._nodes.values()),
+                pods=[],
+                namespaces=self._namespaces,
+                cluster=self._totals,
+            )
+
+    def assume(self, pod: Pod, node: Node) -> None:
+        """Count a pod on a node, as the decision saw it.
+
+        Raises:
+            StaleDecisionError: the node is not in that state any more, or the pod is placed.
+        """
+        with self._lock:
+            if key_of(pod) in self._placed:
+                raise StaleDecisionError(f"pod {pod.namespace}/{pod.name} is on a node already")
+            if self._nodes.get(node.name) is not node:
+                raise StaleDecisionError(f"node {node.name} changed since the decision")
+            self._place(pod, node.name, assumed=True)
+
+    def forget(self, pod: Pod) -> None:
+        """Take back an assumption. A pod that the cluster confirmed meanwhile stays."""
+        with self._lock:
+            placed = self._placed.get(key_of(pod))
+            if placed is not None and placed.assumed:
+                self._remove(key_of(pod))
+
+    # --- to look at ---
+
+    def node(self, name: str) -> Node | None:
+        """Give a node's state."""
+        with self._lock:
+            return self._nodes.get(name)
+
+    def node_of(self, pod: Pod) -> str | None:
+        """Give the node that a pod is on, assumed or bound."""
+        with self._lock:
+            placed = self._placed.get(key_of(pod))
+            return placed.node if placed else None
+
+    def assumed(self) -> list[tuple[Pod, str]]:
+        """Give the pods that are assumed, with their nodes."""
+        with self._lock:
+            return [(p.pod, p.node) for p in self._placed.values() if p.assumed]
+
+    @property
+    def totals(self) -> Cluster:
+        """Give the totals over all nodes."""
+        with self._lock:
+            return self._totals
+
+    # --- under the lock ---
+
+    def _set(self, name: str, node: Node | None) -> None:
+        before = self._nodes.pop(name, None) if node is None else self._nodes.get(name)
+        if node is not None:
+            self._nodes[name] = node
+        self._totals = totals_after(self._totals, before, node)
+
+    def _place(self, pod: Pod, name: str, *, assumed: bool) -> None:
+        self._placed[key_of(pod)] = _Placed(pod, name, assumed)
+        node = self._nodes.get(name)
+        if node is None:
+            self._strays.setdefault(name, {})[key_of(pod)] = pod
+        else:
+            self._set(name, with_pod(node, pod))
+
+    def _remove(self, key: str) -> bool:
+        placed = self._placed.pop(key, None)
+        if placed is None:
+            return False
+        node = self._nodes.get(placed.node)
+        if node is None:
+            self._strays.get(placed.node, {}).pop(key, None)
+        else:
+            self._set(placed.node, without_pod(node, placed.pod))
+        return True
+
+
+def _with_pods(node: Node, pods: Iterable[Pod]) -> Node:
+    """Give a node that has pods which were known before it, or under its last state."""
+    made = node
+    for pod in node.pods:
+        made = without_pod(made, pod)
+    for pod in pods:
+        made = with_pod(made, pod)
+    return made

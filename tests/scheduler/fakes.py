@@ -1,0 +1,61 @@
+"""A clock that is moved by hand, and a cluster that answers as a test says."""
+
+from collections.abc import Callable
+
+from policyd.scheduler.protocols import ClusterError
+from policyd.values.times import Timestamp
+
+
+class HandClock:
+    """Time that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def now(self) -> Timestamp:
+        return Timestamp(int(self.seconds * 10**9))
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+
+class ScriptedCluster:
+    """Binds, unless the next entry of `answers` is an error; remembers what was written."""
+
+    def __init__(self) -> None:
+        self.answers: list[ClusterError | None] = []
+        self.read_back: str | ClusterError | None = None
+        self.bound: dict[str, str] = {}
+        self.conditions: dict[str, tuple[str, str]] = {}
+        self.events: list[tuple[str, str]] = []
+
+    def bind(self, pod, node):
+        answer = self.answers.pop(0) if self.answers else None
+        if answer is not None:
+            raise answer
+        self.bound[pod.name] = node
+
+    def bound_node(self, pod):  # noqa: ARG002 - one pod is enough here
+        if isinstance(self.read_back, ClusterError):
+            raise self.read_back
+        return self.read_back
+
+    def unschedulable(self, pod, reason, message):
+        self.conditions[pod.name] = (reason, message)
+
+    def scheduled(self, pod, node):
+        self.events.append((pod.name, node))
+
+
+class HeldPool:
+    """Keeps the work until a test lets it run, in the order that the test likes."""
+
+    def __init__(self) -> None:
+        self.work: list[Callable[[], None]] = []
+
+    def submit(self, work):
+        self.work.append(work)
+
+    def run(self):
+        while self.work:
+            self.work.pop(0)()

@@ -1,0 +1,110 @@
+"""What the scheduler believes of the cluster, with what it assumed."""
+
+import pytest
+
+from policyd.scheduler.cache import Cache, StaleDecisionError
+from policyd.values.quantity import Quantity
+from tests.policy.build import NOW, as_pod, node, pod, snapshot
+
+
+def a_node(name="a"):
+    return snapshot(node(name)).nodes[0]
+
+
+def a_pod(name, on="", **requests):
+    manifest = pod(name, on=on, **(requests or {"cpu": "1"}))
+    manifest["metadata"]["uid"] = name
+    return as_pod(manifest)
+
+
+@pytest.fixture
+def cache():
+    made = Cache()
+    made.put_node(a_node("a"))
+    made.put_node(a_node("b"))
+    return made
+
+
+def free(cache, name="a"):
+    return cache.node(name).free["cpu"]
+
+
+def test_an_assumed_pod_counts_at_once_and_forgetting_takes_it_back(cache):
+    cache.assume(a_pod("p"), cache.node("a"))
+    assert free(cache) == Quantity.from_int(3)
+    assert cache.totals.free["cpu"] == Quantity.from_int(7)
+    cache.forget(a_pod("p"))
+    assert free(cache) == Quantity.from_int(4)
+    assert cache.totals.free["cpu"] == Quantity.from_int(8)
+    assert cache.node("a").pods == []
+
+
+def test_a_confirmed_pod_is_not_counted_twice_and_cannot_be_forgotten(cache):
+    cache.assume(a_pod("p"), cache.node("a"))
+    cache.put_pod(a_pod("p", on="a"))
+    cache.forget(a_pod("p"))
+    assert free(cache) == Quantity.from_int(3)
+    assert cache.assumed() == []
+
+
+def test_a_pod_that_turns_out_to_be_elsewhere_is_counted_there(cache):
+    cache.assume(a_pod("p"), cache.node("a"))
+    cache.put_pod(a_pod("p", on="b"))
+    assert free(cache, "a") == Quantity.from_int(4)
+    assert free(cache, "b") == Quantity.from_int(3)
+
+
+def test_a_decision_on_a_state_that_is_no_more_is_refused(cache):
+    seen = cache.node("a")
+    cache.assume(a_pod("p"), seen)
+    with pytest.raises(StaleDecisionError, match="node a changed"):
+        cache.assume(a_pod("q"), seen)
+
+
+def test_a_pod_is_assumed_once(cache):
+    cache.assume(a_pod("p"), cache.node("a"))
+    with pytest.raises(StaleDecisionError, match="on a node already"):
+        cache.assume(a_pod("p"), cache.node("b"))
+
+
+def test_a_snapshot_does_not_change(cache):
+    before = cache.snapshot(NOW)
+    cache.assume(a_pod("p"), cache.node("a"))
+    assert before.nodes[0].free["cpu"] == Quantity.from_int(4)
+    assert before.cluster.free["cpu"] == Quantity.from_int(8)
+
+
+def test_a_nodes_new_state_keeps_its_pods(cache):
+    cache.put_pod(a_pod("p", on="a"))
+    cache.put_node(a_node("a"))
+    assert free(cache) == Quantity.from_int(3)
+
+
+def test_pods_of_a_node_that_is_not_known_yet_are_on_it_when_it_comes(cache):
+    cache.put_pod(a_pod("p", on="late"))
+    cache.put_node(a_node("late"))
+    assert free(cache, "late") == Quantity.from_int(3)
+
+
+def test_a_node_that_goes_and_returns_has_its_pods_again(cache):
+    cache.put_pod(a_pod("p", on="a"))
+    cache.remove_node("a")
+    assert cache.totals.nodes == 1
+    assert cache.totals.used["cpu"] == Quantity.from_int(0)
+    cache.put_node(a_node("a"))
+    assert free(cache) == Quantity.from_int(3)
+
+
+def test_a_finished_pod_takes_nothing(cache):
+    cache.put_pod(a_pod("p", on="a"))
+    manifest = pod("p", on="a", cpu="1")
+    manifest["metadata"]["uid"] = "p"
+    manifest["status"] = {"phase": "Succeeded"}
+    cache.put_pod(as_pod(manifest))
+    assert free(cache) == Quantity.from_int(4)
+
+
+def test_removing_says_whether_something_became_free(cache):
+    cache.put_pod(a_pod("p", on="a"))
+    assert cache.remove_pod(a_pod("p"))
+    assert not cache.remove_pod(a_pod("p"))
