@@ -223,7 +223,7 @@ class _Recovery:
         depth = sum(token.type == "LBRACE" for token in stop.open_brackets)
         for at in self.ahead(stop):
             kind = self.words.type(at)
-            if self.words.starts_declaration(at) and (kind != "LET" or self.words.is_at_margin(at)):
+            if self.words.starts_declaration(at) and not (kind == "LET" and self.is_inside(at)):
                 self.restart(at)
                 return
             if self.words.starts_clause(at) or self.is_clause_meant(at):
@@ -234,6 +234,18 @@ class _Recovery:
                 return
             depth = max(0, depth + (kind == "LBRACE") - (kind == "RBRACE"))
         self.end()
+
+    def is_inside(self, at: int) -> bool:
+        """Say whether a brace closes the block after a token, before the next block begins."""
+        depth = 0
+        for later in range(at, len(self.tokens)):
+            kind = self.words.type(later)
+            depth += (kind == "LBRACE") - (kind == "RBRACE")
+            if depth < 0:
+                return True
+            if kind in BLOCKS and self.words.starts_declaration(later):
+                return False
+        return False
 
     def could_close(self, at: int, brace: Token) -> bool:
         """Say whether a brace stands where the one that closes a block does."""
@@ -271,20 +283,25 @@ class _Recovery:
 
     def is_clause_meant(self, at: int) -> bool:
         """Say whether a line begins with a word that stands for a clause's."""
-        if not self.is_word_of_line(at) or self.tokens[at].start_pos in self.reported:
+        if not self.is_word_of_line(at):
             return False
         word = str(self.tokens[at])
         near = word not in foreign_words.INFIX and closest(word, _CLAUSE_WORDS) is not None
         return near or word in foreign_words.CLAUSES
 
     def is_declaration_meant(self, at: int) -> bool:
+        """Say whether a line begins with a word that stands for a declaration's."""
         if not self.is_word_of_line(at) or not self.words.is_at_margin(at):
             return False
-        return (
-            self.words.starts_header(at) and closest(str(self.tokens[at]), _BLOCK_WORDS) is not None
-        )
+        word = str(self.tokens[at])
+        if word in foreign_words.DECLARATIONS:
+            return True
+        return self.words.starts_header(at) and closest(word, _BLOCK_WORDS) is not None
 
     def is_word_of_line(self, at: int) -> bool:
+        """Say whether a line begins with a word before a value, of which nothing was said yet."""
+        if self.tokens[at].start_pos in self.reported:
+            return False
         after = self.words.type(at + 1)
         return (
             self.words.type(at) == "NAME"
