@@ -12,15 +12,16 @@ from typing import Any, Final, assert_never
 
 from policyd.language import typed as ir
 from policyd.language.builder import out_of_range
+from policyd.language.checked import Checked
 from policyd.language.declarations import Field, Overload
 from policyd.language.diagnostics import Diagnostic, Edit, Severity
 from policyd.language.dialect import Dialect
-from policyd.language.environment import Checked, Environment
 from policyd.language.format_checks import check_format
 from policyd.language.limits import MAX_DIAGNOSTICS, MAX_INLINED
 from policyd.language.literal_checks import check_literal_arguments
 from policyd.language.macros import MACROS, Macro
 from policyd.language.mismatch import explain_mismatch
+from policyd.language.names import Names
 from policyd.language.source import Source, Span
 from policyd.language.suggest import closest, hint_for_function
 from policyd.language.syntax import (
@@ -82,7 +83,7 @@ _INT: Final = _LITERALS["int"]
 class Checker:
     """The check of one expression: its scopes, type variables and findings."""
 
-    def __init__(self, env: Environment, source: Source, *, typed: bool = True) -> None:
+    def __init__(self, env: Names, source: Source, *, typed: bool = True) -> None:
         self.env = env
         self.source = source
         self.typed = typed

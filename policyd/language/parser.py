@@ -4,9 +4,8 @@ Lark does the work: LALR(1), the basic lexer, and tree nodes built while it pars
 is bounded before any recursive pass sees the tree.
 """
 
-from functools import lru_cache
-from threading import local
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Final
 
 from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
@@ -21,7 +20,7 @@ from policyd.language.source import Source
 from policyd.language.syntax import Expr, File
 
 
-class _Parser(local):
+class _Parser:
     """A parser for each thread: a builder holds the state of one parse."""
 
     def __init__(self) -> None:
@@ -29,9 +28,16 @@ class _Parser(local):
         self.lark: Lark = load_lark(transformer=self.builder, postlex=Bounds())
 
 
-@lru_cache(maxsize=1)
+_PARSER: Final[ContextVar[_Parser | None]] = ContextVar("parser", default=None)
+
+
 def _parser() -> _Parser:
-    return _Parser()
+    """Give this thread's parser: a new thread begins with an empty context."""
+    parser = _PARSER.get()
+    if parser is None:
+        parser = _Parser()
+        _PARSER.set(parser)
+    return parser
 
 
 def parse_expression(source: Source) -> Expr:

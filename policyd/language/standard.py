@@ -1,6 +1,6 @@
 """The functions and constants that every expression may use, by dialect."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final
@@ -35,16 +35,7 @@ def libraries(dialect: Dialect) -> tuple[Library, ...]:
 @lru_cache(maxsize=2)
 def standard_functions(dialect: Dialect) -> Mapping[str, Function]:
     """Give the functions of a dialect by name."""
-    table: dict[str, Function] = {}
-    for library in libraries(dialect):
-        for function in library.functions:
-            known = table.get(function.name)
-            overloads = (
-                function.overloads if known is None else (*known.overloads, *function.overloads)
-            )
-            doc = function.doc if known is None else known.doc or function.doc
-            table[function.name] = Function(function.name, overloads, doc)
-    return table
+    return merge([f for library in libraries(dialect) for f in library.functions])
 
 
 @lru_cache(maxsize=2)
@@ -57,3 +48,18 @@ def standard_constants(dialect: Dialect) -> Mapping[str, tuple[Type, Any]]:
     for library in libraries(dialect):
         constants.update(library.constants)
     return constants
+
+
+def merge(functions: Sequence[Function]) -> dict[str, Function]:
+    """Join functions of the same name."""
+    table: dict[str, Function] = {}
+    for function in functions:
+        known = table.get(function.name)
+        table[function.name] = (
+            function
+            if known is None
+            else Function(
+                function.name, (*known.overloads, *function.overloads), known.doc or function.doc
+            )
+        )
+    return table
