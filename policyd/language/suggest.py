@@ -110,7 +110,7 @@ _SLIPS: Final = (
     # lists
     _Slip("includes has_element contains", _METHOD, 1, "use `x in list`"),
     _Slip("contains includes", _FUNCTION, 2, "use `x in list`, or `text.contains(part)`"),
-    _Slip("append push add concat", _METHOD, 1, "add with `+`: `list + [x]`"),
+    _Slip("append push add", _METHOD, 1, "add with `+`: `list + [x]`"),
     _Slip("any some", _METHOD, 2, "use `.exists(x, …)`"),
     _Slip("every forall", _METHOD, 2, "use `.all(x, …)`"),
     _Slip("none", _METHOD, 2, "use `!xs.exists(x, …)`"),
@@ -174,7 +174,7 @@ _SLIPS: Final = (
     _Slip("upper toupper to_upper uppercase touppercase", _FUNCTION, 1, "use `x.upperAscii()`"),
     _Slip("upper toupper to_upper uppercase touppercase", _METHOD, 0, "use `x.upperAscii()`"),
     _Slip("concat concatenate strcat", _FUNCTION, None, "join with `+`: `a + b`"),
-    _Slip("concat plus", _METHOD, None, "join with `+`: `a + b`"),
+    _Slip("concat plus", _METHOD, None, "join with `+`: `a + b`, and one element as `list + [x]`"),
     _Slip("startswith starts_with hasprefix", _FUNCTION, 2, "use `x.startsWith(prefix)`"),
     _Slip("starts_with hasprefix beginswith", _METHOD, 1, "use `x.startsWith(prefix)`"),
     _Slip("endswith ends_with hassuffix", _FUNCTION, 2, "use `x.endsWith(suffix)`"),
