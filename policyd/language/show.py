@@ -10,16 +10,19 @@ from policyd.values.kinds import TypeValue
 from policyd.values.maps import decode_key
 from policyd.values.numbers import Uint
 from policyd.values.optional import Optional
+from policyd.values.quantity import Quantity
 
 _MAX_ITEMS: Final = 20
 _MAX_TEXT: Final = 200
+_MAX_DIGITS: Final = 12
+_SIZES: Final = (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
 
 
 def show(value: Any, *, full: bool = False) -> str:
     """Write a value as text. Long ones are cut unless `full`.
 
     The text is an expression that gives the value where there is one: `2Gi`, `duration("60s")`,
-    `optional.of(1)`, `b"\\xff"`.
+    `optional.of(1)`.
     """
     match value:
         case None:
@@ -62,11 +65,23 @@ def _double(value: float) -> str:
 def _opaque(value: Any) -> str:
     name = type_value(value).name
     short = name.rpartition(".")[2].lower()
-    if name == "kubernetes.Quantity":
-        return str(value)
+    if isinstance(value, Quantity):
+        return _quantity(value)
     if hasattr(value.__class__, "FIELDS"):
         return f"{short} {getattr(value, 'name', '')}".strip()
     return f'{short}("{value}")'
+
+
+def _quantity(value: Quantity) -> str:
+    """Write a quantity; one with a long tail, as scaling by a double leaves it, is rounded."""
+    text = str(value)
+    if len(text) <= _MAX_DIGITS or not text.endswith(("n", "u")):
+        return text
+    number = value.nearest_float()
+    for suffix, size in _SIZES:
+        if abs(number) >= size:
+            return f"≈{number / size:.4g}{suffix}"
+    return f"≈{number:.4g}"
 
 
 def _joined(start: str, parts: Any, end: str, count: int, *, full: bool) -> str:
