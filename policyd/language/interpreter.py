@@ -18,6 +18,7 @@ from policyd.language.dispatch import Dispatcher, is_settled
 from policyd.language.equality import type_value
 from policyd.language.errors import EvaluationError
 from policyd.language.limits import MAX_WORK
+from policyd.language.sizes import COMPARED
 from policyd.language.source import Source, Span
 from policyd.language.types import BOOL, INT, STRING, Kind, Type
 from policyd.language.work import Evaluate, Frame, charge, located
@@ -125,6 +126,7 @@ class Planner:
         self._places = places
         self._first_slot = first_slot
         self._late: set[int] = set()
+        self._lets: dict[int, Evaluate] = {}  # a let that is used often is planned once
 
     def at(self, slot: int) -> int:
         """Give the place of a local slot in the frame."""
@@ -142,7 +144,9 @@ class Planner:
             case ir.Local(slot=slot):
                 return _load(self.at(slot)) if slot in self._late else itemgetter(self.at(slot))
             case ir.LetRef(slot=slot, body=body):
-                return _once(self.at(slot), self.plan(body))
+                if slot not in self._lets:
+                    self._lets[slot] = _once(self.at(slot), self.plan(body))
+                return self._lets[slot]
             case ir.Field():
                 return self._field(node)
             case ir.Item():
@@ -193,12 +197,7 @@ class Planner:
             return _optional_item(operand, self.plan(node.index), span)
         if isinstance(node.index, ir.Constant) and isinstance(node.index.value, str):
             return _constant_item(operand, node.index.value, span)
-        index = self.plan(node.index)
-
-        def item(frame: Frame) -> Any:
-            return _attributed(index_value, operand(frame), index(frame), span)
-
-        return item
+        return _variable_item(operand, self.plan(node.index), span)
 
     # --- calls ---
 
@@ -214,14 +213,14 @@ class Planner:
         if node.name == "in" and types[0] == STRING and (words := _words(node.args[1])):
             (value, _), known = args, words
             return lambda frame: value(frame) in known
+        compared = self._comparison(node, args, types)
+        if compared is not None:
+            return compared
         if cost is not None:
             return _costed(settled, cost, args, node.span)
         folded = _folded(settled, node)
         if folded is not None:
             return folded
-        compared = self._comparison(node, args, types)
-        if compared is not None:
-            return compared
         return _direct(settled, args, node.span)
 
     def _comparison(
@@ -237,6 +236,8 @@ class Planner:
             if node.name == "==":
                 return lambda frame: left(frame) == value
             return lambda frame: left(frame) != value
+        if types[0] == STRING:
+            return None  # both may be long
         if node.name == "==":
             return lambda frame: left(frame) == right(frame)
         return lambda frame: left(frame) != right(frame)
@@ -354,8 +355,24 @@ class _Later:
         self.init = init
 
     def force(self, frame: Frame) -> Any:
-        value = frame[self.place] = self.init(frame)
+        try:
+            value = frame[self.place] = self.init(frame)
+        except EvaluationError as error:
+            frame[self.place] = _Failed(error)
+            raise
         return value
+
+
+class _Failed:
+    """What stands for a value that could not be computed, so that it is tried only once."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: EvaluationError) -> None:
+        self.error = error
+
+    def force(self, _: Frame) -> Any:
+        raise self.error.with_traceback(None)
 
 
 def _failing(message: str, span: Span) -> Evaluate:
@@ -368,7 +385,8 @@ def _failing(message: str, span: Span) -> Evaluate:
 def _load(place: int) -> Evaluate:
     def load(frame: Frame) -> Any:
         value = frame[place]
-        return value.force(frame) if value.__class__ is _Later else value
+        cls = value.__class__
+        return value.force(frame) if cls is _Later or cls is _Failed else value
 
     return load
 
@@ -401,11 +419,13 @@ def _bind(place: int, init: Evaluate, body: Evaluate) -> Evaluate:
 
 
 def _once(place: int, body: Evaluate) -> Evaluate:
+    later = _Later(place, body)
+
     def let(frame: Frame) -> Any:
         value = frame[place]
         if value is UNSET:
-            value = frame[place] = body(frame)
-        return value
+            return later.force(frame)
+        return value.force(frame) if value.__class__ is _Failed else value
 
     return let
 
@@ -455,6 +475,16 @@ def _constant_item(operand: Evaluate, key: str, span: Span) -> Evaluate:
     return item
 
 
+def _variable_item(operand: Evaluate, index: Evaluate, span: Span) -> Evaluate:
+    def item(frame: Frame) -> Any:
+        value, key = operand(frame), index(frame)
+        if key.__class__ is str:
+            charge(frame, len(key) // COMPARED, span)
+        return _attributed(index_value, value, key, span)
+
+    return item
+
+
 def _optional_field(operand: Evaluate, name: str, span: Span) -> Evaluate:
     def select(frame: Frame) -> Optional:
         value = operand(frame)
@@ -472,6 +502,8 @@ def _optional_field(operand: Evaluate, name: str, span: Span) -> Evaluate:
 def _optional_item(operand: Evaluate, index: Evaluate, span: Span) -> Evaluate:
     def item(frame: Frame) -> Optional:
         value, key = operand(frame), index(frame)
+        if key.__class__ is str:
+            charge(frame, len(key) // COMPARED, span)
         if value.__class__ is Optional:
             if not value.present:
                 return NONE

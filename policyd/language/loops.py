@@ -56,6 +56,8 @@ def _load(place: int) -> Evaluate:
 
 def _size(node: ir.Typed) -> int:
     """Count the nodes that one turn of a loop visits; loops inside count for themselves."""
+    if isinstance(node, ir.LetRef):
+        return 1  # its body is evaluated once, whatever goes round
     if isinstance(node, ir.Loop):
         return 1 + _size(node.range)
     return 1 + sum(_size(part) for part in ir.operands(node))

@@ -13,6 +13,9 @@ from policyd.values.optional import Optional
 CHARACTERS: Final = 10
 """Characters that are touched for one unit of work, as in Kubernetes."""
 
+COMPARED: Final = 1_000
+"""Characters that are compared for one unit of work: it is done in machine code."""
+
 _ENOUGH: Final = MAX_WORK + 1
 
 
@@ -45,6 +48,50 @@ def weight(value: Any) -> int:
         if total + len(waiting) > _ENOUGH:
             return _ENOUGH
     return total
+
+
+def comparing_cost(left: Any, right: Any) -> int:
+    """Give the units of work for finding out whether two values are equal.
+
+    As `weight` does, it stops counting once the limit is passed.
+    """
+    cls = left.__class__
+    if cls is str or cls is bytes:
+        return len(left) // COMPARED if cls is right.__class__ else 0
+    if not (cls is list or cls is Optional or isinstance(left, dict)):
+        return 0
+    total = 0
+    waiting = [(left, right)]
+    while waiting:
+        one, other = waiting.pop()
+        total += 1
+        cls = one.__class__
+        if cls is str or cls is bytes:
+            total += len(one) // COMPARED
+        elif cls is list and other.__class__ is list:
+            if len(one) == len(other):
+                waiting.extend(zip(one, other, strict=True))
+        elif cls is Optional and other.__class__ is Optional:
+            waiting.append((one.value, other.value))
+        elif isinstance(one, dict) and isinstance(other, dict) and len(one) == len(other):
+            waiting.extend((value, other[key]) for key, value in one.items() if key in other)
+        if total + len(waiting) > _ENOUGH:
+            return _ENOUGH
+    return total
+
+
+def one_text_cost(value: Any) -> int:
+    """Give the units of work for comparing a value with another; only texts cost any."""
+    cls = value.__class__
+    return len(value) // COMPARED if cls is str or cls is bytes else 0
+
+
+def scan_cost(items: list[Any], value: Any) -> int:
+    """Give the units of work for looking for a value in a list."""
+    cls = value.__class__
+    if cls is list or cls is Optional or isinstance(value, dict):
+        return weight(items)
+    return len(items) * (1 + one_text_cost(value))
 
 
 def bounded_text(length: int) -> int:

@@ -5,7 +5,10 @@ import pytest
 from policyd.language.diagnostics import RuleError
 from policyd.language.dialect import Dialect
 from policyd.language.environment import Environment
-from policyd.language.errors import EvaluationError
+from policyd.language.errors import EvaluationError, LimitExceeded
+from policyd.language.parser import parse_file
+from policyd.language.source import Source
+from policyd.language.syntax import Let
 from policyd.language.types import BOOL, MAX_PARTS
 
 
@@ -82,3 +85,77 @@ def test_a_type_of_many_levels_is_checked():
     deep = "[" * (MAX_PARTS + 10) + "]" * (MAX_PARTS + 10)
     assert compiled(deep).type.parts <= MAX_PARTS
     assert compiled(f"{deep} == {deep}").type == BOOL
+
+
+# --- work -------------------------------------------------------------------------------------
+
+LONG = bound(19, '"a"', "{0} + {0}", "{0}")  # half a million characters
+ALIKE = f'cel.bind(a, {LONG}, cel.bind(b, a + "x" + "z", cel.bind(c, a + "y" + "z", {{}})))'
+OFTEN = "lists.range(100000)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{OFTEN}.exists(i, b == c)",
+        f"{OFTEN}.all(i, dyn(b) != c)",
+        f"{OFTEN}.exists(i, b > c)",
+        f"{OFTEN}.exists(i, bytes(b) >= bytes(c))",
+        f"b in {OFTEN}.map(i, c)",
+        f"{OFTEN}.map(i, c).indexOf(b)",
+        f"{OFTEN}.exists(i, b.startsWith(c))",
+        f"{OFTEN}.exists(i, b.endsWith(c))",
+        f"cel.bind(m, {{a: 1}}, {OFTEN}.exists(i, m[a] == 2))",
+        f"cel.bind(m, {{a: 1}}, {OFTEN}.exists(i, m[?a] == optional.of(2)))",
+        f"cel.bind(m, {{a: 1}}, {OFTEN}.exists(i, !(a in m)))",
+        f"{OFTEN}.exists(i, [b] == [c])",
+        f"{OFTEN}.exists(i, {{'k': optional.of(b)}} == {{'k': optional.of(c)}})",
+    ],
+)
+def test_comparing_long_texts_is_paid_for(text):
+    with pytest.raises(LimitExceeded):
+        evaluate(ALIKE.format(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        bound(40, "[1]", "[{0}, {0}]", "{0} == {0}"),
+        bound(40, "{'k': 1}", "{{'k': {0}, 'l': {0}}}", "{0} != {0}"),
+        bound(40, "optional.of([1])", "optional.of([{0}, {0}])", "{0} == {0}"),
+        bound(40, "[1]", "[{0}, {0}]", "{0} in [{0}]"),
+        bound(40, "[1]", "[{0}, {0}]", "[{0}].lastIndexOf({0})"),
+    ],
+)
+def test_comparing_values_that_share_their_parts_is_paid_for(text):
+    with pytest.raises(LimitExceeded):
+        evaluate(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        bound(60, "1 / 0 == 1", "{0} || {0}", "{0}"),
+        f"cel.bind(a, {OFTEN}.map(i, [i])[0][5], [1, 2, 3, 4, 5, 6, 7, 8].all(i, a == i))",
+    ],
+)
+def test_a_bound_value_that_fails_is_computed_once(text):
+    with pytest.raises(EvaluationError) as caught:
+        evaluate(text)
+    assert not caught.value.final
+
+
+def lets(text):
+    file = parse_file(Source("test", text))
+    return {item.name: item for item in file.declarations if isinstance(item, Let)}
+
+
+def test_a_let_that_fails_is_computed_once():
+    chain = "\n".join(f"let a{at + 1} = a{at} || a{at}" for at in range(60))
+    with pytest.raises(EvaluationError, match="division by zero"):
+        evaluate("a60", lets=lets(f"let a0 = 1 / 0 == 1\n{chain}"))
+
+
+def test_a_let_that_is_used_twice_is_planned_once():
+    chain = "\n".join(f"let a{at + 1} = a{at} - a{at}" for at in range(60))
+    assert evaluate("[1].map(x, x + a60)", lets=lets(f"let a0 = 1\n{chain}")) == [1]

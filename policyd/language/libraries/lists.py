@@ -17,7 +17,7 @@ from policyd.language.dialect import Dialect
 from policyd.language.equality import compare, equal, no_overload
 from policyd.language.limits import MAX_LIST, MAX_WORK
 from policyd.language.members import Members
-from policyd.language.sizes import bounded_list, weight
+from policyd.language.sizes import bounded_list, scan_cost, weight
 from policyd.values.errors import ValueFault
 from policyd.values.numbers import INT_MAX, INT_MIN, UINT_MAX, Uint
 from policyd.values.optional import NONE, Optional
@@ -47,7 +47,6 @@ _ZEROS: Final[dict[str, Any]] = {
 }
 # Classes whose Python order is the language's, so that a whole list of one needs no `compare`.
 _PLAINLY_ORDERED: Final = frozenset({int, Uint, str, bytes, bool})
-_CONTAINERS: Final = frozenset({list, dict, Optional})
 
 
 def library(dialect: Dialect) -> Library:  # noqa: ARG001 - the same in both
@@ -217,12 +216,12 @@ def _positions() -> tuple[Function, ...]:
     return (
         function(
             "indexOf",
-            overload("list_a_index_of_int", "list(A).(A) -> int", index_of, cost=_scan_cost),
+            overload("list_a_index_of_int", "list(A).(A) -> int", index_of, cost=scan_cost),
         ),
         function(
             "lastIndexOf",
             overload(
-                "list_a_last_index_of_int", "list(A).(A) -> int", last_index_of, cost=_scan_cost
+                "list_a_last_index_of_int", "list(A).(A) -> int", last_index_of, cost=scan_cost
             ),
         ),
         function(
@@ -236,15 +235,6 @@ def _positions() -> tuple[Function, ...]:
             doc="Gives the last element of a list, or no value where the list is empty.",
         ),
     )
-
-
-def _scan_cost(items: list[Any], value: Any) -> int:
-    cls = value.__class__
-    if cls in _CONTAINERS or isinstance(value, dict):
-        return weight(items)
-    if cls is str or cls is bytes:  # comparing goes at about a thousand characters a unit
-        return len(items) * (1 + len(value) // 1000)
-    return len(items)
 
 
 def index_of(items: list[Any], value: Any) -> int:

@@ -12,6 +12,7 @@ from policyd.language.declarations import Function, Library, Overload, function,
 from policyd.language.dialect import Dialect
 from policyd.language.equality import equal
 from policyd.language.limits import MAX_LIST, MAX_STRING
+from policyd.language.sizes import comparing_cost, one_text_cost, scan_cost
 from policyd.values import times
 from policyd.values.errors import LimitFault, ValueFault
 from policyd.values.maps import encode_key
@@ -148,10 +149,6 @@ def _sum_length(left: Any, right: Any) -> int:
     return (len(left) + len(right)) // 10
 
 
-def _length_of_right(_: Any, right: Any) -> int:
-    return 0 if isinstance(right, dict) else len(right)
-
-
 def _mixed(name: str, compute: Callable[[float, float], Any], result: str) -> list[Overload]:
     """Declare int with double and double with int: policyd's own."""
     return [
@@ -284,9 +281,9 @@ def _short(name: str) -> str:
 
 def _equality() -> list[Function]:
     pairs = [("int", "double"), ("double", "int"), *_quantity_with_numbers()[1:]]
-    equals: list[Overload] = [overload("equals", "(A, A) -> bool", equal)]
+    equals: list[Overload] = [overload("equals", "(A, A) -> bool", equal, cost=comparing_cost)]
     differs: list[Overload] = [
-        overload("not_equals", "(A, A) -> bool", lambda a, b: not equal(a, b))
+        overload("not_equals", "(A, A) -> bool", lambda a, b: not equal(a, b), cost=comparing_cost)
     ]
     for a, b in pairs:
         numeric = _AMOUNT not in (a, b)
@@ -315,7 +312,12 @@ _SAME_ORDERED: Final = (
 
 def _order(symbol: str, name: str, compute: Callable[[Any, Any], bool]) -> Function:
     same = [
-        overload(f"{name}_{short}", f"({kind}, {kind}) -> bool", compute)
+        overload(
+            f"{name}_{short}",
+            f"({kind}, {kind}) -> bool",
+            compute,
+            cost=comparing_cost if kind in ("string", "bytes") else None,
+        )
         for kind, short in _SAME_ORDERED
     ]
     crossed = [
@@ -359,8 +361,18 @@ def library(dialect: Dialect) -> Library:  # noqa: ARG001 - the same in both
             *(_order(*each) for each in _ORDERS),
             function(
                 "@in",
-                overload("in_list", "(A, list(A)) -> bool", in_list, cost=_length_of_right),
-                overload("in_map", "(A, map(A, B)) -> bool", in_map),
+                overload(
+                    "in_list",
+                    "(A, list(A)) -> bool",
+                    in_list,
+                    cost=lambda value, items: scan_cost(items, value),
+                ),
+                overload(
+                    "in_map",
+                    "(A, map(A, B)) -> bool",
+                    in_map,
+                    cost=lambda key, _: one_text_cost(key),
+                ),
                 doc="Says whether a list has an element, or a map has a key.",
             ),
         ),

@@ -11,7 +11,7 @@ from typing import Any, Final
 from policyd.language.declarations import Function, Library, Overload, function, overload
 from policyd.language.dialect import Dialect
 from policyd.language.libraries import formatting
-from policyd.language.sizes import bounded_list, bounded_text, text_cost
+from policyd.language.sizes import bounded_list, bounded_text, one_text_cost, text_cost
 from policyd.values.errors import ValueFault
 
 _UPPER: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -93,18 +93,21 @@ def _predicate(
     def unless_null(text: str | None, part: str) -> bool:
         return text is not None and implementation(text, part)
 
-    def cost(text: str | None, _: str) -> int:
+    def searching(text: str | None, _: str) -> int:
         return text_cost(len(text)) if text is not None else 0
 
-    searched = cost if name == "contains" else None  # the others look at one end only
+    def comparing(_: str | None, part: str) -> int:
+        return one_text_cost(part)  # at one end only
+
+    cost = searching if name == "contains" else comparing
     return function(
         name,
-        overload(id_, "string.(string) -> bool", implementation, cost=searched),
+        overload(id_, "string.(string) -> bool", implementation, cost=cost),
         overload(
             f"nullable_{id_}",
             "string?.(string) -> bool",
             unless_null,
-            cost=searched,
+            cost=cost,
             portable=False,
         ),
         doc=f"Says whether a string {what}; null does not.",
