@@ -6,9 +6,12 @@ What scalars mean is kubectl's (sigs.k8s.io/yaml over go-yaml v2), not PyYAML's:
 time and `1:20` are texts, keys that are numbers or booleans become texts, and unknown tags are
 passed over. `.inf` and `.nan` are refused: JSON has neither.
 
-It is stricter than kubectl in one point: a key that stands twice in a map is an error here, where
-kubectl silently takes the last. Values are built from the parser's events without recursion, to a
-depth of `MAX_DEPTH`, and what aliases add is counted, so no text can cost more than its size.
+It differs from kubectl in two points. A key that stands twice in a map is an error, where kubectl
+silently takes the last. And `08`, which is no octal number, is a text as in YAML 1.1, where kubectl
+takes it for 8.0 and then refuses it: other programs write such texts without quotes.
+
+Values are built from the parser's events without recursion, to a depth of `MAX_DEPTH`, and what
+aliases add is counted, so no text can cost more than its size.
 """
 
 import re
@@ -43,6 +46,7 @@ _WORDS: Final[dict[str, Any]] = {
 _NUMBER_STARTS: Final = frozenset("+-.0123456789")
 _INT: Final = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_NOT_OCTAL: Final = re.compile(r"[-+]?0[0-9]+")  # as `_INT` did not match: 08, 0129
 _NOT_FINITE: Final = re.compile(r"[+-]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt ].*)?")
 _UNCLOSED: Final = "found unexpected end of stream"
@@ -362,7 +366,7 @@ def _number(text: str) -> Any:
     if _INT.fullmatch(plain):
         whole = _whole(plain)
         return whole if -(2**63) <= whole < 2**64 else float(whole)
-    if not _FLOAT.fullmatch(plain):
+    if not _FLOAT.fullmatch(plain) or _NOT_OCTAL.fullmatch(plain):
         return text
     number = float(plain)
     return number if isfinite(number) else text

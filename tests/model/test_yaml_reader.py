@@ -4,7 +4,9 @@ cost."""
 from typing import Any
 
 import pytest
+import yaml
 
+from policyd.model import yaml_reader
 from policyd.model.yaml_reader import (
     MAX_DEPTH,
     UnknownAliasError,
@@ -42,7 +44,9 @@ def error_of(text: str) -> YamlError:
         ("0o17", 15),
         ("0x1F", 31),
         ("-0b11", -3),
-        ("08", 8.0),
+        ("08", "08"),
+        ("0_129", "0_129"),
+        ("08.5", 8.5),
         ("1_000", 1000),
         ("+12", 12),
         ("18446744073709551615", 2**64 - 1),
@@ -173,3 +177,12 @@ def test_a_place_is_found_by_the_path_to_a_value():
     assert locate(text, ("a", "b", 1, "absent")) == (4, 5)
     assert locate(text, ("a",), document=1) == (7, 4)
     assert locate(text, ("a",), document=9) == (1, 1)
+
+
+def test_without_libyaml_the_same_is_read(monkeypatch):
+    text = "a: [1, yes, &x {b: c}]\nd: *x\ne: |\n  f\n"
+    expected = only(text)
+    monkeypatch.setattr(yaml_reader, "_Loader", yaml.SafeLoader)
+    assert only(text) == expected
+    assert "levels" in error_of("[" * 2000).remedy
+    assert error_of("a: b\x00\n").line == 1
