@@ -117,6 +117,10 @@ wheel: $(VENV)/base.stamp ## build dist/policyd-*.whl
 schema: $(VENV)/dev.stamp ## regenerate the Kubernetes schema in the package from `kubernetes`' models
 	$(BIN)/python scripts/make_schema.py
 
+.PHONY: docs
+docs: $(VENV)/dev.stamp ## regenerate the pages of docs/ that are made from the code
+	$(BIN)/python scripts/make_diagnostics_page.py
+
 .PHONY: lock
 lock: $(VENV)/lock.stamp ## resolve pyproject.toml into requirements/ (ARGS=--upgrade for newer versions)
 	scripts/lock.sh $(BIN)/uv $(ARGS)

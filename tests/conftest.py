@@ -26,6 +26,12 @@ settings.register_profile(
 settings.load_profile(PROFILE)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the benchmarks to `make bench`, which has the peers and the plugin for them."""
+    chosen = config.getoption("benchmark_only", default=False)
+    return True if collection_path.name == "bench" and not chosen else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave the slow tests to `make fuzz`, and say so in the list of what did not run."""
     if PROFILE == "deep":
@@ -51,6 +57,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         reasons[reason.removeprefix("Skipped: ")] += 1
     terminalreporter.section("tests that did not run")
     if not reasons:
-        terminalreporter.line("none: every test ran")
+        terminalreporter.line("none: every chosen test ran")
     for reason, count in reasons.most_common():
         terminalreporter.line(f"{count:6}  {reason}")
