@@ -69,6 +69,7 @@ def test_values_that_python_cannot_hash_are_compared():
     assert Mutable("c") not in Members([Mutable("b"), Mutable("a")])
 
 
+@pytest.mark.timing
 def test_many_large_lists_are_looked_up_in_linear_time():
     values = [[at, str(at), {"k": at}] for at in range(20_000)]
     start = time.perf_counter()
@@ -79,6 +80,7 @@ def test_many_large_lists_are_looked_up_in_linear_time():
     )  # measured: 0.3; one by one it is 200 million comparisons
 
 
+@pytest.mark.timing
 def test_values_made_to_look_alike_end_in_the_limit():
     alike = [[2**62 + at, 1.5] for at in range(512)]  # the integers are one and the same double
     members = Members(alike)

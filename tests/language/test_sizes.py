@@ -31,6 +31,7 @@ def test_every_part_of_a_value_counts(value, units):
     assert weight(value) == units
 
 
+@pytest.mark.timing
 def test_weighing_a_list_that_shares_its_parts_ends_at_the_limit():
     value = ["a"]
     for _ in range(100):

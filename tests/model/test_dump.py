@@ -87,6 +87,7 @@ def test_progress_is_told_to_the_end(dumps):
     assert told[-1] == (len(dumps["yaml"]), len(dumps["yaml"]))
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("form", ["json", "yaml"])
 def test_reading_is_fast(form, dumps):
     start = time.perf_counter()

@@ -129,6 +129,7 @@ def _produced(type_: Type):
     return found
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("dialect", list(Dialect))
 @pytest.mark.parametrize("name", LIBRARIES)
 @given(data=st.data())

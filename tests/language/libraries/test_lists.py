@@ -194,6 +194,7 @@ def test_flattening_is_bounded_and_takes_linear_time():
     assert limit_of("l.flatten(100)", l=shared)
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     "expression",
     [

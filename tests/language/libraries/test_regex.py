@@ -104,6 +104,7 @@ def test_any_text_and_pattern_give_an_answer_or_a_fault(text, pattern):
             overload.implementation(*arguments)
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     ("pattern", "reason"),
     [
@@ -146,6 +147,7 @@ def test_half_of_a_surrogate_pair_in_the_text_is_a_fault():
             run("a\udc00", "a")
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("pattern", ["(x+x+)+y", "(x?){50}x{50}y", "(x|xx)*y", "(.*)(.*)(.*)(.*)y"])
 def test_patterns_that_ruin_backtracking_take_linear_time(pattern):
     start = time.perf_counter()
@@ -153,6 +155,7 @@ def test_patterns_that_ruin_backtracking_take_linear_time(pattern):
     assert time.perf_counter() - start < 1
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     ("text", "pattern"), [("a" * 100_000, "a(.*z)?"), ("ab" * 50_000, "(a|b)*a(a|b){30}c|a")]
 )
