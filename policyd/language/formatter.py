@@ -4,11 +4,12 @@ Two columns in a block, the clauses' words and what they say; lines of at most 1
 they can be; every comment where it was, every literal as it was spelled.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
-from itertools import groupby
-from typing import Final, TypeGuard
+from itertools import groupby, pairwise
+from typing import Final, TypeGuard, TypeVar
 
+from policyd.language.diagnostics import Diagnostic, RuleError
 from policyd.language.expression_layout import (
     INDENT,
     ExpressionLayout,
@@ -18,7 +19,7 @@ from policyd.language.expression_layout import (
 from policyd.language.layout import Break, Doc, Leading, concat, line, nest, render, space
 from policyd.language.parser import parse_expression, parse_file
 from policyd.language.pieces import Pieces
-from policyd.language.source import Source
+from policyd.language.source import Source, Span
 from policyd.language.syntax import Block, Clause, Expr, File, Key, Let, Param
 
 _SCORED: Final = frozenset({"prefer", "avoid"})
@@ -27,29 +28,55 @@ _CONDITIONED: Final = frozenset({"hold", "reclaim"})
 _INSIDE_TYPES: Final = frozenset({"DOT", "LPAR", "RPAR", "QUESTION"})
 _APART: Final = 2
 
+_Tree = TypeVar("_Tree", File, Expr)
+
 
 def format_source(source: Source) -> str:
     """Give a rule file in its canonical layout, with a final newline; nothing stays nothing.
 
     Raises:
-        RuleError: the text is not a rule file, or is past a limit.
+        RuleError: the text is not a rule file, or is past a limit, be it only once it is laid
+            out.
     """
     file = parse_file(source)
     laid = render(_FileLayout(Pieces(source)).file(file))
-    return f"{laid}\n" if laid else ""
+    text = f"{laid}\n" if laid else ""
+    _check(source, file, text, parse_file)
+    return text
 
 
 def format_expression(source: Source) -> str:
     """Give an expression in its canonical layout, without a final newline.
 
     Raises:
-        RuleError: the text is not one expression, or is past a limit.
+        RuleError: the text is not one expression, or is past a limit, be it only once it is laid
+            out.
     """
     expr = parse_expression(source)
     pieces = Pieces(source)
     laid = ExpressionLayout(pieces).expression(expr, hang=0)
     ending = [Leading(comment.text, blank=False) for comment in pieces.take().leading]
-    return render(concat(laid, *ending))
+    text = render(concat(laid, *ending))
+    _check(source, expr, text, parse_expression)
+    return text
+
+
+def _check(source: Source, tree: _Tree, laid: str, parse: Callable[[Source], _Tree]) -> None:
+    """See that what is to replace a text can be read, and says the same."""
+    try:
+        same = parse(Source(source.name, laid)) == tree
+    except RuleError as error:
+        raise RuleError(tuple(_of_layout(source, found) for found in error.diagnostics)) from None
+    if not same:
+        raise AssertionError(f"laying out {source.name} would change its meaning")
+
+
+def _of_layout(source: Source, found: Diagnostic) -> Diagnostic:
+    """Say of the text that was given what was found in its layout, where its offsets differ."""
+    note = "the text is past the limit once it is laid out, with its blanks, line ends and commas"
+    return Diagnostic(
+        found.code, found.message, source, Span(0, 0), helps=found.helps, notes=(note,)
+    )
 
 
 class _Gap(Enum):
@@ -185,14 +212,16 @@ class _FileLayout:
         """Lay out `weight 3 normalized`, on one line where it fits."""
         start = self._pieces.position
         parts = [self._attached(clauses[0])]
-        for clause in clauses[1:]:
-            distance = 1 if clause.word == "normalized" else _APART
+        for before, clause in pairwise(clauses):
+            distance = 1 if "normalized" in (before.word, clause.word) else _APART
             parts.extend((line(distance), self._attached(clause)))
         return self._layout.grouped(start, *parts)
 
     def _attached(self, clause: Clause) -> Doc:
-        word = self._token()
-        return concat(word, space(), nest(len(clause.word) + 1, self._said(clause)))
+        word, said = self._token(), self._said(clause)
+        if clause.word == "normalized":
+            return word
+        return concat(word, space(), nest(len(clause.word) + 1, said))
 
     def _said(self, clause: Clause) -> Doc:
         """Take what follows a clause's word."""

@@ -17,6 +17,9 @@ from policyd.language.page import Page
 PAGE_WIDTH: Final = 100
 """Columns that a line may have where there is a choice."""
 
+_DEEPEST: Final = 60
+"""Columns that lines are set in at most: deep nesting would else fill a text with blanks."""
+
 
 class Shape(NamedTuple):
     """The room that a document needs.
@@ -193,7 +196,7 @@ def render(doc: Doc, width: int = PAGE_WIDTH) -> str:
                 flat = flat or _fits(page, width, indent, item, stack)
                 stack.append((indent, flat, item.doc))
             case Nest():
-                stack.append((indent + item.amount, flat, item.doc))
+                stack.append((min(indent + item.amount, _DEEPEST), flat, item.doc))
             case Space():
                 page.space(item.width)
             case Line() if flat and not page.waits:
