@@ -34,6 +34,7 @@ class Bounds:
                     "E302",
                     f"brackets are nested more than {MAX_DEPTH} levels deep",
                     span_of(token),
+                    "give parts of it names with `let`",
                 )
             if count > MAX_TOKENS:
                 raise SyntaxFault(

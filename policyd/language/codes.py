@@ -365,7 +365,7 @@ _WARNINGS: Final = {
     ),
     "W507": Code(
         "block that does nothing",
-        "The block has no clauses.",
+        "The block has no clauses, so that it neither forbids nor prefers anything.",
         'rule "x" {\n}\n',
         'rule "x" {\n  require node.ready\n}\n',
     ),

@@ -67,8 +67,8 @@ def _parse(source: Source, start: str) -> Any:
     parser.builder.reset()
     try:
         tree = parser.lark.parse(source.text, start=start)
-    except (UnexpectedCharacters, UnexpectedToken):
-        raise _refusal(source, parser, start) from None
+    except (UnexpectedCharacters, UnexpectedToken) as error:
+        raise _refusal(source, parser, error, whole=start == "file") from None
     except SyntaxFault as fault:
         raise RuleError((of_fault(source, fault),)) from None
     if parser.builder.faults:
@@ -76,7 +76,13 @@ def _parse(source: Source, start: str) -> Any:
     return tree
 
 
-def _refusal(source: Source, parser: _Parser, start: str) -> RuleError:
+def _refusal(
+    source: Source,
+    parser: _Parser,
+    first: UnexpectedCharacters | UnexpectedToken,
+    *,
+    whole: bool,
+) -> RuleError:
     from policyd.language.recovery import find_faults  # noqa: PLC0415 - few texts need it
 
-    return RuleError(find_faults(source, parser.lark, parser.builder, whole=start == "file"))
+    return RuleError(find_faults(source, parser.lark, parser.builder, first, whole=whole))

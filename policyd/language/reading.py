@@ -23,6 +23,7 @@ from policyd.language.diagnostics import Diagnostic
 from policyd.language.limits import MAX_DIAGNOSTICS, MAX_TOKENS
 from policyd.language.source import Source
 
+_MOST_FAULTS: Final = 1000
 _EMPTY_STRINGS: Final = ('""', "''")
 
 
@@ -41,18 +42,23 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The tokens of a text, and the faults between them in the order of the text."""
+    """The tokens of a text, and the faults between them in the order of the text.
+
+    `complete` is false of a text with so many faults that reading stopped before its end.
+    """
 
     tokens: tuple[Token, ...]
     faults: tuple[Fault, ...]
+    complete: bool
 
 
 def read(source: Source, parser: Lark) -> Reading:
     """Read a text's tokens; at most one more than are allowed."""
     reader = _Reader(source, _lexer(parser))
-    while reader.reads_on() and len(reader.faults) < MAX_DIAGNOSTICS:
-        pass
-    return Reading(tuple(reader.tokens), tuple(reader.noted()))
+    more = True
+    while more and len(reader.faults) < MAX_DIAGNOSTICS and reader.met < _MOST_FAULTS:
+        more = reader.reads_on()
+    return Reading(tuple(reader.tokens), tuple(reader.noted()), not more)
 
 
 def _lexer(parser: Lark) -> BasicLexer:
@@ -71,6 +77,11 @@ class _Reader:
         self.faults: list[Fault] = []
         self._seen: Counter[str] = Counter()
         self._state = LexerState(TextSlice(source.text, 0, len(source.text)))
+
+    @property
+    def met(self) -> int:
+        """How many faults were met, those that are only counted too."""
+        return self._seen.total()
 
     def reads_on(self) -> bool:
         """Read up to and over the next fault; say whether there may be more."""

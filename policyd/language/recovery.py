@@ -5,12 +5,13 @@ made, where that can be told; else with the next clause of the block, or the nex
 Of one clause only the first fault is reported, for what follows it is mostly its consequence.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
 from lark import Lark, Token
-from lark.exceptions import UnexpectedToken
+from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from policyd.language import foreign_words
@@ -30,14 +31,20 @@ _BLOCK_WORDS: Final = tuple(sorted(word.lower() for word in BLOCKS))
 
 
 def find_faults(
-    source: Source, parser: Lark, builder: Builder, *, whole: bool
+    source: Source,
+    parser: Lark,
+    builder: Builder,
+    first: UnexpectedToken | UnexpectedCharacters,
+    *,
+    whole: bool,
 ) -> tuple[Diagnostic, ...]:
     """Give what is wrong in a text, in its order; `whole` is true of files.
 
-    `builder` is the one that `parser` builds with.
+    `first` is what stopped the first reading, and `builder` the one that `parser` builds with.
     """
-    builder.reset()
     recovery = _Recovery(source, parser, whole=whole)
+    if not recovery.begin_at(first):
+        builder.reset()
     found = list(recovery.run())
     taken = {diagnostic.span.start for diagnostic in found}
     for fault in builder.faults:
@@ -58,6 +65,7 @@ class _Recovery:
         self.tokens = list(reading.tokens)
         self.words = Words(self.tokens)
         self.faults = list(reversed(reading.faults))
+        self.complete = reading.complete
         self.found: list[Diagnostic] = []
         self.at = 0
         self.resumed = -1  # where reading went on after the last fault
@@ -80,12 +88,34 @@ class _Recovery:
             self.found.append(of_fault(self.source, fault))
         return self.found
 
+    def begin_at(self, first: UnexpectedToken | UnexpectedCharacters) -> bool:
+        """Begin where the first reading stopped, if the tokens up to there are the same."""
+        index = self.index_of(first)
+        if index is None or first.interactive_parser is None:
+            return False
+        self.state, self.at = first.interactive_parser, index
+        return True
+
+    def index_of(self, first: UnexpectedToken | UnexpectedCharacters) -> int | None:
+        """Give the token at which the first reading stopped, where no fault comes before it."""
+        fault = self.faults[-1] if self.faults else None
+        if isinstance(first, UnexpectedToken) and first.token.type == "$END":
+            return len(self.tokens) if fault is None else None
+        at: int = first.pos_in_stream  # type: ignore[assignment]  # Lark annotates it as None
+        index = bisect_left(self.tokens, at, key=lambda token: int(token.start_pos or 0))
+        if isinstance(first, UnexpectedCharacters):
+            same = fault is not None and (fault.index, fault.diagnostic.span.start) == (index, at)
+        else:
+            known = index < len(self.tokens) and self.tokens[index].start_pos == at
+            same = known and (fault is None or fault.index > index)
+        return index if same else None
+
     def cut(self, fault: SyntaxFault) -> None:
         """Leave out what follows the token at which a bound is reached."""
         self.found.append(of_fault(self.source, fault))
         self.tokens[:] = [t for t in self.tokens if span_of(t).start < fault.span.start]
         self.faults = [f for f in self.faults if f.index < len(self.tokens)]
-        self.silent = True
+        self.complete = False
 
     def fresh(self) -> InteractiveParser:
         return self.parser.parse_interactive(start="file" if self.whole else "expression")
@@ -129,11 +159,14 @@ class _Recovery:
         """Say whether the word before begins the next clause, and was read as a value of this."""
         if not (self.whole and stop.before is not None and self.begins_statement(self.at - 1)):
             return False
-        return len(stop.statement) > 1 and stop.statement[-1] is stop.before
+        if len(stop.statement) < 2:
+            return False
+        return stop.statement[-1].start_pos == stop.before.start_pos
 
     def stopped(self, stop: Stop) -> None:
         """Report a stop, unless something before explains it, and go on behind it."""
-        if self.silent or stop.index <= self.mended or self.is_consequence(stop):
+        cut = stop.is_at_end and not self.complete
+        if self.silent or cut or stop.index <= self.mended or self.is_consequence(stop):
             self.go_on(stop)
             return
         finding = explain(stop)
