@@ -106,6 +106,8 @@ class Words:
         follows_value = before in VALUE_ENDS and before not in CLAUSES
         if after in _MAY_FOLLOW_A_NAME:
             return first and follows_value
+        if after in ("COLON", "ASSIGN"):  # as in YAML, and so a mistake
+            return first
         return after in _VALUE_STARTS and (first or follows_value)
 
     def starts_declaration(self, index: int) -> bool:

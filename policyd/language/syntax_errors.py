@@ -62,10 +62,6 @@ def describe(stop: Stop) -> str:
         parts += [text for kind, text in _SIGN_WORDS if kind in expected]
         if "REQUIRE" in expected and "NAME" not in expected:
             parts.append("a clause")
-    if "RULE" in expected and not expected & {"INT", "DOT", "NAME"}:
-        parts.append('a declaration such as `rule "name" { … }`')
-    if "WHEN" in expected and not expected & {"REQUIRE", "NAME"}:
-        parts.append("`when`")
     if "$END" in expected and len(parts) <= 1 and not stop.is_at_end:
         parts.append("the end")
     parts = parts[:3]

@@ -130,6 +130,40 @@ def test_lets_at_the_margin_of_a_block_stay_in_it():
     assert places(text) == [(3, "y"), (6, "5")]
 
 
+def test_head_that_cannot_be_read_does_not_hide_its_clauses():
+    assert places('rule "x" "y" {\n  when a b\n}\nlet z = 1 1\n') == [
+        (1, '"y"'),
+        (2, "b"),
+        (4, "1"),
+    ]
+
+
+def test_head_without_a_brace_ends_before_the_next_block():
+    assert places('rule one two\nrule "x" { when a b }') == [(1, "one"), (2, "b")]
+
+
+def test_let_at_the_margin_begins_a_declaration_where_the_block_is_not_closed():
+    text = 'rule "x" {\n  prefer 1 1\n\nlet y = 2 2\nrule "z" {\n  when a b\n}\n'
+    assert places(text) == [(2, "1"), (4, "2"), (6, "b")]
+
+
+def test_keys_that_are_no_clauses_are_named_as_such():
+    assert places('rule "x" {\n  name: "a"\n  when: b\n}\n') == [(2, "name"), (3, ":")]
+
+
+def test_colon_for_the_name_of_a_let_is_a_mistake():
+    assert places("let : 1\nlet y = 1 1\n") == [(1, ":"), (2, "1")]
+
+
+def test_depth_is_bounded_behind_a_mistake():
+    found_there = found("let x = 1 1\nlet y = 1" + " + 1" * 500 + "\n")
+    assert [d.code for d in found_there] == ["E101", "E302"]
+
+
+def test_repeated_bad_characters_are_one_mistake():
+    assert places("a ;;; == b", parse_expression) == [(1, ";;;")]
+
+
 def test_only_the_first_fault_of_an_expression_that_cannot_be_read_on_is_reported():
     assert places("(a b) c + + d", parse_expression) == [(1, "b")]
 
