@@ -28,7 +28,7 @@ def evaluate_rules(
     Raises:
         Failure: the input cannot be used.
     """
-    ruleset = _load(paths, settings)
+    ruleset = load_rules(paths, settings)
     if ruleset is None:
         return UNUSABLE
     _note_findings(ruleset, paths)
@@ -41,7 +41,7 @@ def evaluate_rules(
     return 0 if fits else 1
 
 
-def _load(paths: Sequence[str], settings: Mapping[str, str]) -> Ruleset | None:
+def load_rules(paths: Sequence[str], settings: Mapping[str, str]) -> Ruleset | None:
     """Compile the rules; where they are wrong, print why and give nothing."""
     sources, unreadable = read_sources(one_set(paths))
     errors: tuple[Diagnostic, ...] = tuple(unreadable)

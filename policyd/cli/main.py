@@ -29,6 +29,9 @@ COMMANDS: Final = {
     "eval": _Lazy("policyd.cli.eval", "evaluate", "Evaluate an expression, or rules for a pod."),
     "check": _Lazy("policyd.cli.check", "check", "Find what is wrong with rules."),
     "fmt": _Lazy("policyd.cli.fmt", "fmt", "Write rules in their canonical layout."),
+    "simulate": _Lazy(
+        "policyd.cli.simulate", "simulate", "Place pods with the real loop, on a cluster in memory."
+    ),
     "version": _Lazy("policyd.cli.version", "version", "Say which version this is."),
 }
 
@@ -108,7 +111,9 @@ def main() -> NoReturn:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except Exception:  # noqa: BLE001 - the last resort: a fault of ours must not look like a verdict
+    except Exception as error:  # noqa: BLE001 - a fault of ours must not look like a verdict
+        if isinstance(error, OSError) and error.filename is None:  # no file: it is the output
+            _end_without_output(error)
         _report_bug()
         sys.exit(BUG)
     sys.exit(status if isinstance(status, int) else 0)
@@ -124,17 +129,17 @@ def _prepare() -> None:
 
 
 def _flush() -> None:
-    """Write what is left, so that a full disk is noticed.
+    """Write what is left, so that a full disk is noticed."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
 
-    Raises:
-        Failure: standard output cannot be written.
-    """
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError as error:
-        sys.stdout = None  # else Python tries once more at its end
-        raise os_failure(error, "standard output") from None
+
+def _end_without_output(error: OSError) -> NoReturn:
+    """End where standard output cannot be written, without trying once more."""
+    sys.stdout = None
+    failure = os_failure(error, "standard output")
+    failure.show()
+    sys.exit(failure.exit_code)
 
 
 def _report_bug() -> None:

@@ -1,6 +1,6 @@
 """Shows a decision to people: a table of nodes and rules, and why a node is rejected."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import click
@@ -12,7 +12,7 @@ from policyd.cli.terminal import columns, is_terminal, painted, signs, wants_col
 from policyd.language.cells import visible
 from policyd.language.errors import EvaluationError
 from policyd.language.source import Source
-from policyd.policy.decide import Decision, NodeVerdict, Rejection, RuleVerdict
+from policyd.policy.decide import Decision, NodeVerdict, RuleVerdict
 from policyd.policy.ruleset import Rule
 
 _ERROR: str = "!"
@@ -28,9 +28,9 @@ def print_decision(decision: Decision) -> None:
     click.echo(_table(decision, width=width, colour=colour), color=colour)
     for line in _legend(decision):
         click.echo(line)
-    for explained in _explanations(decision):
+    for lines, nodes in _explanations(decision).items():
         click.echo()
-        for text, style in explained.lines():
+        for text, style in ((names(nodes), "bold"), *lines):
             click.echo(painted(visible(text), style, colour=colour), color=colour)
     errors = list(_errors(decision))
     if errors:
@@ -110,49 +110,36 @@ def _legend(decision: Decision) -> Iterator[str]:
     shown = [meaning for is_there, meaning in meanings if is_there]
     if shown:
         yield ""
-        yield "; ".join(shown)
+        yield from shown
 
 
 # --- why not ---
 
 
-@dataclass(frozen=True, slots=True)
-class _Explained:
-    """Nodes that are rejected for the same reasons with the same values."""
-
-    nodes: list[str]
-    verdicts: tuple[RuleVerdict, ...]
-
-    def lines(self) -> Iterator[tuple[str, str]]:
-        """Give the lines of the explanation, each with its style."""
-        yield names(self.nodes), "bold"
-        for verdict in self.verdicts:
-            for rejection in verdict.rejections:
-                yield from _rejection_lines(verdict, rejection)
+Lines = tuple[tuple[str, str], ...]
+"""Lines of text, each with its style."""
 
 
-def _rejection_lines(verdict: RuleVerdict, rejection: Rejection) -> Iterator[tuple[str, str]]:
-    style = "yellow" if verdict.rule.shadow else "red"
-    for reason in rejection.reasons:
-        yield f"  {signs().rejects} {_heading(verdict.rule)}: {reason}", style
-    for finding in rejection.findings:
-        text = f"{finding.text} = " if finding.text else ""
-        yield f"      {text}{finding.value}", "plain"
-
-
-def _explanations(decision: Decision) -> list[_Explained]:
+def _explanations(decision: Decision) -> Mapping[Lines, list[str]]:
     """Explain the nodes on which a rule rejects, those with the same explanation together."""
-    explained: dict[object, _Explained] = {}
+    explained: dict[Lines, list[str]] = {}
     for node in decision.nodes:
-        rejecting = tuple(each for each in node.verdicts if each.rejections)
-        if rejecting:
-            key = tuple((each.rule.name, _content(each.rejections)) for each in rejecting)
-            explained.setdefault(key, _Explained([], rejecting)).nodes.append(node.name)
-    return list(explained.values())
+        lines = tuple(_lines(node))
+        if lines:
+            explained.setdefault(lines, []).append(node.name)
+    return explained
 
 
-def _content(rejections: Sequence[Rejection]) -> tuple[object, ...]:
-    return tuple((each.reasons, each.findings) for each in rejections)
+def _lines(node: NodeVerdict) -> Iterator[tuple[str, str]]:
+    """Say why a node is rejected: the reasons, and the values that decided."""
+    for verdict in node.verdicts:
+        style = "yellow" if verdict.rule.shadow else "red"
+        for rejection in verdict.rejections:
+            for reason in rejection.reasons:
+                yield f"  {signs().rejects} {_heading(verdict.rule)}: {reason}", style
+            for finding in rejection.findings:
+                text = f"{finding.text} = " if finding.text else ""
+                yield f"      {text}{finding.value}", "plain"
 
 
 # --- errors ---
