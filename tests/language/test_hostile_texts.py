@@ -5,8 +5,11 @@ Time is that of the processor, so that a busy machine does not fail the test.
 
 import sys
 import time
+import unicodedata
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from policyd.language.decoding import decode
 from policyd.language.diagnostics import RuleError
@@ -107,8 +110,7 @@ def test_many_faults_are_found_and_printed_quickly(data, parse):
 def test_nothing_of_the_text_reaches_the_terminal_raw():
     data = "\x1b[2J\x1b]0;title\x07 \u202e \x9b31m\r\x08 == 'a".encode()
     for diagnostic in refused(data, parse_expression):
-        text = render(diagnostic)
-        assert text.replace("\n", "").isprintable()
+        assert is_safe(render(diagnostic))
 
 
 DOUBLING = "let f0(x) = x + x\n" + "".join(
@@ -167,3 +169,49 @@ def test_what_grows_when_it_is_evaluated_is_bounded(text):
         program.evaluate({})
     assert time.process_time() - start < SECONDS
     assert caught.value.final
+
+
+WORDS = st.sampled_from(
+    [
+        *"()[]{},.:;?!=<>+-*/%&|^~#@$`'\"\\\n \t",
+        "rule",
+        "when",
+        "let",
+        "param",
+        "in",
+        "x",
+        "1",
+        "2Gi",
+    ]
+)
+
+
+@pytest.mark.parametrize("parse", [parse_expression, parse_file])
+@given(
+    st.one_of(
+        st.binary(max_size=60),
+        st.text(max_size=40).map(lambda text: text.encode("utf-8", "surrogatepass")),
+        st.lists(WORDS, max_size=30).map(lambda words: "".join(words).encode()),
+        st.lists(WORDS, max_size=30).map(lambda words: " ".join(words).encode()),
+    )
+)
+def test_any_bytes_are_read_or_refused_with_places_that_can_be_shown(parse, data):
+    for diagnostic in found(data, parse):
+        assert 0 <= diagnostic.span.start <= diagnostic.span.end
+        assert diagnostic.span.end <= max(len(diagnostic.source.text), 1)
+        assert is_safe(render(diagnostic))
+        to_json(diagnostic)
+
+
+def found(data, parse):
+    try:
+        parse(decode("any", data))
+    except RuleError as error:
+        return error.diagnostics
+    return ()
+
+
+def is_safe(text):
+    """Say whether a terminal shows a text as it is: no controls, nothing that reorders it."""
+    kinds = {unicodedata.category(char) for char in text if char not in "\n\u200d"}
+    return not kinds & {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
