@@ -1,6 +1,6 @@
-"""Texts made to do harm get a diagnostic that names the limit, quickly.
+"""Texts made to do harm get a diagnostic that names the limit, in less than a second.
 
-Time is that of the processor, so that a busy machine does not fail the test.
+Time is that of the processor, so that a busy machine does not fail the tests.
 """
 
 import time
@@ -120,7 +120,6 @@ DOUBLING = "let f0(x) = x + x\n" + "".join(
 
 
 @pytest.mark.timing
-@pytest.mark.timing
 @pytest.mark.parametrize(
     ("text", "code"),
     [
@@ -161,7 +160,6 @@ EVALUATIONS = [
 ]
 
 
-@pytest.mark.timing
 @pytest.mark.timing
 @pytest.mark.parametrize("text", EVALUATIONS, ids=range(len(EVALUATIONS)))
 def test_what_grows_when_it_is_evaluated_is_bounded(text):
