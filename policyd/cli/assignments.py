@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from policyd.cli.failure import Failure
+from policyd.language.limits import MAX_DEPTH
 from policyd.language.types import BOOL, DOUBLE, DYN, INT, NULL, STRING, Type, list_of, map_of
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RESERVED: Final = frozenset({"true", "false", "null", "in"})
 _INT_BITS: Final = 63
 _SHOWN: Final = 60
+_NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ def read_settings(texts: Sequence[str]) -> Mapping[str, str]:
     """
     settings: dict[str, str] = {}
     for text in texts:
-        name, value = _split(text, "--set", "--set reserve=0.2")
+        name, value = _split(read_text(text, "--set"), "--set", "--set reserve=0.2")
         if name in settings:
             raise Failure(f"`{name}` is set twice", "--set", "keep one of them")
         settings[name] = value
@@ -56,6 +58,29 @@ def read_bindings(texts: Sequence[str]) -> Mapping[str, Bound]:
     return bindings
 
 
+def read_text(text: str, option: str) -> str:
+    """Give an argument that is text; the shell can pass any bytes.
+
+    Raises:
+        Failure: it is not in the encoding of the system.
+    """
+    if not _is_text(text):
+        raise Failure("this is not text in the system's encoding", option, "write it in UTF-8")
+    return text
+
+
+def read_namespace(name: str | None) -> str | None:
+    """Check the name of a namespace, where one is given.
+
+    Raises:
+        Failure: Kubernetes has no such names.
+    """
+    if name is not None and not _NAMESPACE.fullmatch(name):
+        remedy = "use at most 63 small letters, digits and hyphens"
+        raise Failure(f"a namespace cannot be called `{name[:_SHOWN]}`", "--namespace", remedy)
+    return name
+
+
 def _split(text: str, option: str, example: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
@@ -69,9 +94,12 @@ def _bound(name: str, text: str) -> Bound:
         value = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         raise Failure(*_json_fault(text, error, place)) from None
-    except (ValueError, RecursionError) as error:
-        cause = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise Failure(f"this is no JSON: {cause}", place) from None
+    except RecursionError:
+        raise Failure(
+            "it is nested too deeply", place, f"nest at most {MAX_DEPTH} levels"
+        ) from None
+    except ValueError as error:  # NaN, or more digits than Python reads
+        raise Failure(f"this is no JSON: {error}", place, "write a number of JSON") from None
     _refuse_unfit(value, place)
     return Bound(_type_of(value), value)
 
@@ -89,13 +117,15 @@ def _json_fault(text: str, error: json.JSONDecodeError, place: str) -> tuple[str
 
 def _refuse_unfit(value: Any, place: str) -> None:
     """Refuse what JSON can say and the language cannot."""
-    todo = [value]
+    todo = [(value, 1)]
     while todo:
-        each = todo.pop()
+        each, depth = todo.pop()
+        if depth > MAX_DEPTH:
+            raise Failure("it is nested too deeply", place, f"nest at most {MAX_DEPTH} levels")
         if isinstance(each, dict):
-            todo += [*each.keys(), *each.values()]
+            todo += [(inner, depth + 1) for pair in each.items() for inner in pair]
         elif isinstance(each, list):
-            todo += each
+            todo += [(inner, depth + 1) for inner in each]
         elif isinstance(each, int) and not -(1 << _INT_BITS) <= each < 1 << _INT_BITS:
             remedy = f"write it as a double: `{float_text(each)}`"
             raise Failure(f"the number {str(each)[:_SHOWN]} does not fit 64 bits", place, remedy)

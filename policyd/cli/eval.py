@@ -2,7 +2,7 @@
 
 import click
 
-from policyd.cli.assignments import read_bindings, read_settings
+from policyd.cli.assignments import read_bindings, read_namespace, read_settings, read_text
 from policyd.cli.request import Request
 
 
@@ -96,13 +96,14 @@ def evaluate(
       1  the evaluation ends in an error; a pod fits nowhere
       2  the input cannot be used: an option, a rule, a file
     """  # noqa: D301 - `\b` tells click to keep the lines as they are
-    request = Request(pod, nodes, cluster, pod_name, node, namespace, now)
+    request = Request(pod, nodes, cluster, pod_name, node, read_namespace(namespace), now)
     if fault := _misuse(ctx, request):
         raise click.UsageError(fault, ctx)
     if expression is not None:
         from policyd.cli.eval_expression import evaluate_expression  # noqa: PLC0415 - one of two
 
-        ctx.exit(evaluate_expression(expression, read_bindings(bindings), request, output))
+        text = read_text(expression, "--expression")
+        ctx.exit(evaluate_expression(text, read_bindings(bindings), request, output))
     from policyd.cli.eval_rules import evaluate_rules  # noqa: PLC0415 - one of two
 
     ctx.exit(evaluate_rules(rules, read_settings(settings), request, output))

@@ -64,6 +64,17 @@ def os_failure(error: OSError, place: str) -> Failure:
     return Failure(cause, place, _REMEDIES.get(error.errno or 0, ""))
 
 
+def file_named(path: str) -> Path:
+    """Give the file that a user names.
+
+    Raises:
+        Failure: the name is empty, which would stand for the current folder.
+    """
+    if not path:
+        raise Failure("the name of a file is empty", remedy="give a name, or `-` for stdin")
+    return Path(path)
+
+
 def _missing(path: str, error: OSError) -> Failure:
     """Say that a file is not there, and which one may be meant."""
     given = Path(path)

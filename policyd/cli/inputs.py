@@ -8,12 +8,11 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
 
-from policyd.cli.failure import Failure, unreadable
+from policyd.cli.failure import Failure, file_named, unreadable
 from policyd.cli.notices import names, print_note, print_notes, refuse
 from policyd.cli.progress import reading
 from policyd.cli.report import in_words
@@ -137,8 +136,9 @@ class _Files:
 def _read(path: str) -> Manifests:
     if path == STDIN:
         return read_stream(sys.stdin.buffer, "<stdin>")
+    file = file_named(path)
     try:
-        with reading(Path(path)) as progress, Path(path).open("rb") as stream:
+        with reading(file) as progress, file.open("rb") as stream:
             return read_stream(stream, path, progress)
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from None

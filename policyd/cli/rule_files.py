@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from policyd.cli.failure import Failure, unreadable
+from policyd.cli.failure import Failure, file_named, unreadable
 from policyd.language.decoding import MAX_BYTES, decode
 from policyd.language.diagnostics import Diagnostic, RuleError
 from policyd.language.source import Source
@@ -67,7 +67,7 @@ def read_rules(path: str) -> bytes:
     try:
         if path == STDIN:
             return sys.stdin.buffer.read(MAX_BYTES + 1)
-        with Path(path).open("rb") as file:
+        with file_named(path).open("rb") as file:
             return file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         raise unreadable(shown_name(path), error) from None
@@ -100,7 +100,7 @@ def _is_directory(path: str) -> bool:
     if path == STDIN:
         return False
     try:
-        return stat.S_ISDIR(Path(path).stat().st_mode)
+        return stat.S_ISDIR(file_named(path).stat().st_mode)
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from None
 

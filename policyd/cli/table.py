@@ -7,6 +7,7 @@ column. Nothing is cut off.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from policyd.cli.terminal import painted
@@ -41,7 +42,7 @@ def draw(
 ) -> str:
     """Draw a table without a line end after its last line; `width` is the terminal's, if any."""
     headings = [_folded(visible(column.heading)) for column in columns]
-    shown = [[Cell(visible(cell.text), cell.style) for cell in row] for row in rows]
+    shown = [[Cell(_safe(cell.text), cell.style) for cell in row] for row in rows]
     widths = [
         max([display_width(text) for text in (*headings[at], *(row[at].text for row in shown))])
         for at in range(len(columns))
@@ -53,9 +54,16 @@ def draw(
     return "\n\n".join(bands)
 
 
+@lru_cache(maxsize=8192)
 def display_width(text: str) -> int:
     """Say how many columns of a terminal a text takes."""
     return len(text) if text.isascii() else sum(cell.width for cell in cells(text, 0, len(text)))
+
+
+@lru_cache(maxsize=8192)
+def _safe(text: str) -> str:
+    """Give a text that can be printed; a table has the same one many times."""
+    return visible(text)
 
 
 def _folded(heading: str) -> list[str]:

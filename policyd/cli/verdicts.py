@@ -1,7 +1,9 @@
 """Shows a decision to people: a table of nodes and rules, and why a node is rejected."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 import click
 
@@ -15,14 +17,17 @@ from policyd.language.source import Source
 from policyd.policy.decide import Decision, NodeVerdict, RuleVerdict
 from policyd.policy.ruleset import Rule
 
-_ERROR: str = "!"
-_CLAMPED: str = "*"
+_ERROR: Final = "!"
+_CLAMPED: Final = "*"
+_MOST_REASONS: Final = 6
 
 
 def print_decision(decision: Decision) -> None:
     """Print what was decided for a pod."""
     colour = wants_colour("stdout")
     click.echo(painted(visible(headline(decision)), "bold", colour=colour), color=colour)
+    if reasons := histogram(decision):
+        click.echo(visible(reasons))
     click.echo()
     width = columns("stdout") if is_terminal("stdout") else None
     click.echo(_table(decision, width=width, colour=colour), color=colour)
@@ -30,8 +35,8 @@ def print_decision(decision: Decision) -> None:
         click.echo(line)
     for lines, nodes in _explanations(decision).items():
         click.echo()
-        for text, style in ((names(nodes), "bold"), *lines):
-            click.echo(painted(visible(text), style, colour=colour), color=colour)
+        for text, style in ((visible(names(nodes)), "bold"), *lines):
+            click.echo(painted(text, style, colour=colour), color=colour)
     errors = list(_errors(decision))
     if errors:
         click.echo()
@@ -52,6 +57,18 @@ def headline(decision: Decision) -> str:
         return f"{title}: fits none of {nodes}"
     fitting = sum(verdict.fits for verdict in decision.nodes)
     return f"{title}: fits {fitting:,} of {nodes}, best on {decision.chosen.name}"
+
+
+def histogram(decision: Decision) -> str:
+    """Count the reasons for which nodes are rejected, as the scheduler's events do."""
+    counts = Counter(
+        reason
+        for node in decision.nodes
+        for reason in {r for v in node.verdicts if v.rejects for r in v.reasons}
+    )
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    listed = names((f"{count:,} {reason}" for reason, count in ordered), most=_MOST_REASONS)
+    return f"rejected: {listed}" if listed else ""
 
 
 def number(value: float) -> str:
@@ -136,10 +153,11 @@ def _lines(node: NodeVerdict) -> Iterator[tuple[str, str]]:
         style = "yellow" if verdict.rule.shadow else "red"
         for rejection in verdict.rejections:
             for reason in rejection.reasons:
-                yield f"  {signs().rejects} {_heading(verdict.rule)}: {reason}", style
+                said = visible(f"{_heading(verdict.rule)}: {reason}")
+                yield f"  {signs().rejects} {said}", style
             for finding in rejection.findings:
                 text = f"{finding.text} = " if finding.text else ""
-                yield f"      {text}{finding.value}", "plain"
+                yield f"      {visible(text + finding.value)}", "plain"
 
 
 # --- errors ---

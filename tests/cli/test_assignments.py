@@ -2,7 +2,7 @@
 
 import pytest
 
-from policyd.cli.assignments import read_bindings, read_settings
+from policyd.cli.assignments import read_bindings, read_namespace, read_settings
 from policyd.cli.failure import Failure
 
 
@@ -51,7 +51,8 @@ def test_a_value_may_hold_the_sign_and_spaces() -> None:
         ("x=9223372036854775808", "the number 9223372036854775808 does not fit 64 bits"),
         (r'x="\ud800"', "a text has half of a surrogate pair"),
         (r'x={"\udc00": 1}', "a text has half of a surrogate pair"),
-        ("x=" + "[" * 100_000, "this is no JSON: it is nested too deeply"),
+        ("x=" + "[" * 100_000, "it is nested too deeply"),
+        ("x=" + "[" * 129 + "]" * 129, "it is nested too deeply"),
     ],
 )
 def test_what_cannot_be_bound_is_refused_with_its_cause(text: str, cause: str) -> None:
@@ -65,6 +66,26 @@ def test_a_number_of_many_digits_is_refused_quickly_and_shortly() -> None:
     with pytest.raises(Failure) as caught:
         read_bindings(["x=" + "9" * 4000])
     assert len(caught.value.message) < 120
+
+
+def test_a_value_may_be_as_deep_as_an_expression() -> None:
+    assert str(read_bindings(["x=" + "[" * 128 + "]" * 128])["x"].type).startswith("list(list(")
+
+
+@pytest.mark.parametrize("name", ["default", "a", "kube-system", "x" * 63, None])
+def test_a_namespace_may_have_the_names_that_kubernetes_gives(name: str | None) -> None:
+    assert read_namespace(name) == name
+
+
+@pytest.mark.parametrize("name", ["", "Shop", "a_b", "-a", "a-", "a.b", "x" * 64, "\udcff", "a\n"])
+def test_other_names_of_namespaces_are_refused(name: str) -> None:
+    with pytest.raises(Failure, match="a namespace cannot be called"):
+        read_namespace(name)
+
+
+def test_bytes_that_are_no_text_are_refused() -> None:
+    with pytest.raises(Failure, match="not text in the system's encoding"):
+        read_settings(["x=\udcff"])
 
 
 @pytest.mark.parametrize("read", [read_settings, read_bindings])

@@ -97,6 +97,11 @@ def test_a_directory_without_rules_says_where_there_are_some() -> None:
         all_sets(["empty"])
 
 
+def test_an_empty_name_is_not_the_current_folder() -> None:
+    _touch("a.expr")
+    assert _refused("").message == "the name of a file is empty"
+
+
 def test_a_name_with_a_nul_is_refused() -> None:
     assert "null" in _refused("a\0b").message
 
