@@ -217,12 +217,14 @@ def _positions() -> tuple[Function, ...]:
         function(
             "indexOf",
             overload("list_a_index_of_int", "list(A).(A) -> int", index_of, cost=scan_cost),
+            doc="Gives where an element or a string stands first, from 0, or -1.",
         ),
         function(
             "lastIndexOf",
             overload(
                 "list_a_last_index_of_int", "list(A).(A) -> int", last_index_of, cost=scan_cost
             ),
+            doc="Gives where an element or a string stands last, from 0, or -1.",
         ),
         function(
             "first",

@@ -112,7 +112,9 @@ def _rounding(declare: Callable[..., Function]) -> tuple[Function, ...]:
     return (
         of_double("ceil", "double", _rounded_by(math.ceil), "Rounds up to a whole number."),
         of_double("floor", "double", _rounded_by(math.floor), "Rounds down to a whole number."),
-        of_double("round", "double", _round, "Rounds to the nearest whole number; 0.5 goes away."),
+        of_double(
+            "round", "double", _round, "Rounds to the nearest whole number, halves away from zero."
+        ),
         of_double("trunc", "double", _rounded_by(math.trunc), "Cuts the fraction off."),
         of_double("isInf", "bool", math.isinf, "Says whether a double is infinite."),
         of_double("isNaN", "bool", math.isnan, "Says whether a double is not a number."),
@@ -207,7 +209,9 @@ def _bits(declare: Callable[..., Function]) -> tuple[Function, ...]:
             ("math_bitNot_int_int", "(int) -> int", lambda value: ~value),
             ("math_bitNot_uint_uint", "(uint) -> uint", lambda value: Uint(UINT_MAX - value)),
         ),
-        shift("bitShiftLeft", "Moves bits up by so many places; what passes 64 is lost.", _left),
+        shift(
+            "bitShiftLeft", "Moves bits up by so many places; those past the 64th are lost.", _left
+        ),
         shift("bitShiftRight", "Moves bits down by so many places, zeros following.", _right),
     )
 

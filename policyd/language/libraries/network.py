@@ -66,6 +66,7 @@ def _addresses(read: Callable[[str], IP]) -> tuple[Function, ...]:
             "string",
             overload("ip_to_string", "(ip) -> string", str),
             overload("cidr_to_string", "(cidr) -> string", str),
+            doc="Writes an address or a range as a string, in its shortest form.",
         ),
     )
 

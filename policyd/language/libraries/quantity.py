@@ -32,11 +32,12 @@ def library(dialect: Dialect) -> Library:  # noqa: ARG001 - the same in both dia
                 function(
                     name,
                     overload(f"quantity_to_{name}", f"(quantity) -> {name}", read, portable=False),
+                    doc=doc,
                 )
-                for name, read in (
-                    ("string", quantity_to_string),
-                    ("double", quantity_to_double),
-                    ("int", quantity_to_int),
+                for name, read, doc in (
+                    ("string", quantity_to_string, "Writes a quantity as a string."),
+                    ("double", quantity_to_double, "Gives the double nearest to a quantity."),
+                    ("int", quantity_to_int, "Gives a whole quantity as an int; others have none."),
                 )
             ),
             function(
