@@ -118,6 +118,7 @@ class Builder(Transformer[Token, Any]):
         return made
 
     def param(self, items: list[Any]) -> Param:
+        self._refuse_reserved(items[1])
         written = next((i for i in items if isinstance(i, _TypeText)), None)
         last = items[-1]
         default = None if isinstance(last, Token | _TypeText) else last
@@ -141,10 +142,13 @@ class Builder(Transformer[Token, Any]):
         return [item for item in items if item.type != "COMMA"]
 
     def let(self, items: list[Any]) -> Let:
+        self._refuse_reserved(items[1])
         return Let(str(items[1]), None, items[-1], _around(items), _at(items[1]))
 
     def let_function(self, items: list[Any]) -> Let:
         names = next((i for i in items if isinstance(i, list)), [])
+        for name in (items[1], *names):
+            self._refuse_reserved(name)
         parameters = tuple(str(name) for name in names)
         return Let(str(items[1]), parameters, items[-1], _around(items), _at(items[1]))
 

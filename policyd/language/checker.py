@@ -17,13 +17,19 @@ from policyd.language.declarations import Field, Overload
 from policyd.language.diagnostics import Diagnostic, Edit, Severity
 from policyd.language.dialect import Dialect
 from policyd.language.format_checks import check_format
-from policyd.language.limits import MAX_DIAGNOSTICS, MAX_INLINED
+from policyd.language.height import Heights
+from policyd.language.limits import MAX_DEPTH, MAX_DIAGNOSTICS, MAX_INLINED
 from policyd.language.literal_checks import check_literal_arguments
 from policyd.language.macros import MACROS, Macro
 from policyd.language.mismatch import explain_mismatch
 from policyd.language.names import Names
 from policyd.language.source import Source, Span
-from policyd.language.suggest import closest, hint_for_function
+from policyd.language.suggest import (
+    closest,
+    hint_for_field,
+    hint_for_function,
+    hint_for_name,
+)
 from policyd.language.syntax import (
     Binary,
     Call,
@@ -91,9 +97,11 @@ class Checker:
         self._scopes: list[dict[str, ir.Typed]] = []
         self._slots = 0
         self._found: dict[tuple[Span, str], Diagnostic] = {}
-        self._lets: dict[str, ir.Typed] = {}
+        self._lets: dict[str, ir.LetRef] = {}
         self._open_lets: list[str] = []
         self._inlined = 0
+        self._depth = 0  # of what is being checked, with the lets that are open
+        self.heights = Heights()
         self._mixing = 0  # how many calls deep we are in which literals may mix types
         self._used: set[str] = set()
         self._variables: set[str] = set()
@@ -101,6 +109,7 @@ class Checker:
     def run(self, expr: Expr) -> tuple[Checked, tuple[Diagnostic, ...]]:
         """Check the expression and give it with everything that was found."""
         root = self.check(expr)
+        self._limit_height(self.heights.of(root), root.span)
         found = tuple(sorted(self._found.values(), key=lambda d: d.span))[:MAX_DIAGNOSTICS]
         checked = Checked(
             self.source,
@@ -117,37 +126,49 @@ class Checker:
 
     def check(self, expr: Expr) -> ir.Typed:
         """Check an expression in the current scope."""
+        if self._depth >= MAX_DEPTH:
+            self._limit_height(MAX_DEPTH + 1, expr.span)
+            return self.error(expr.span)
+        self._depth += 1
         match expr:
             case Literal():
-                return self._literal(expr)
+                checked = self._literal(expr)
             case Name():
-                return self._name(expr)
+                checked = self._name(expr)
             case Select():
-                return self._select(expr)
+                checked = self._select(expr)
             case Index():
-                return self._index(expr)
+                checked = self._index(expr)
             case Call():
-                return self._call(expr)
-            case Unary(op=op, operand=operand):
-                name = "!_" if op == "!" else "-_"
-                return self.apply(name, op, (self.check(operand),), expr.span, expr.span)
-            case Binary(left=left, right=right):
-                args = (self.check(left), self.check(right))
-                self._compares_with_itself(expr)
-                name = "@in" if expr.op == "in" else f"_{expr.op}_"
-                return self.apply(name, expr.op, args, expr.span, expr.op_span)
+                checked = self._call(expr)
+            case Unary():
+                checked = self._unary(expr)
+            case Binary():
+                checked = self._binary(expr)
             case Logical():
-                return self._logical(expr)
+                checked = self._logical(expr)
             case Conditional():
-                return self._conditional(expr)
+                checked = self._conditional(expr)
             case ListOf():
-                return self._list(expr)
+                checked = self._list(expr)
             case MapOf():
-                return self._map(expr)
+                checked = self._map(expr)
             case Parens(inner=inner):
-                return self.check(inner)
+                checked = self.check(inner)
             case _:
                 assert_never(expr)
+        self._depth -= 1
+        return checked
+
+    def _unary(self, expr: Unary) -> ir.Typed:
+        name = "!_" if expr.op == "!" else "-_"
+        return self.apply(name, expr.op, (self.check(expr.operand),), expr.span, expr.span)
+
+    def _binary(self, expr: Binary) -> ir.Typed:
+        args = (self.check(expr.left), self.check(expr.right))
+        self._compares_with_itself(expr)
+        name = "@in" if expr.op == "in" else f"_{expr.op}_"
+        return self.apply(name, expr.op, args, expr.span, expr.op_span)
 
     def _compares_with_itself(self, expr: Binary) -> None:
         """Warn of `x == x` and the like, which says nothing."""
@@ -159,6 +180,36 @@ class Checker:
                 f"the two sides of `{expr.op}` are the same",
                 expr.span,
                 helps=("was something else meant on one side?",),
+            )
+
+    def may_nest(self, levels: int, span: Span) -> bool:
+        """Say whether so many more nodes may stand in each other here; report it if not."""
+        height = self._depth + levels
+        self._limit_height(height, span)
+        return height <= MAX_DEPTH
+
+    @contextmanager
+    def deeper(self, levels: int) -> Iterator[None]:
+        """Check inside so many nodes that no text shows."""
+        self._depth += levels
+        try:
+            yield
+        finally:
+            self._depth -= levels
+
+    def hold(self, slot: int, value: ir.Typed) -> None:
+        """Note what is evaluated when a slot is first needed."""
+        self._limit_height(self.heights.keep(slot, value), value.span)
+
+    def _limit_height(self, height: int, span: Span) -> None:
+        """Report what nests too deep once its names are written out, which no text shows."""
+        if height > MAX_DEPTH:
+            self.report(
+                "E302",
+                f"evaluating this would nest more than {MAX_DEPTH} levels deep",
+                span,
+                helps=("make a name mean less in terms of other names",),
+                notes=("a `let` and a bound value are evaluated inside what uses them",),
             )
 
     def type_of(self, node: ir.Typed) -> Type:
@@ -295,15 +346,12 @@ class Checker:
             if not self._enter_let(name, span):
                 return self.error(span)
             scopes, self._scopes = self._scopes, []
-            self._lets[name] = self.check(self.env.lets[name].body)
+            body = self.check(self.env.lets[name].body)
             self._scopes = scopes
             self._open_lets.pop()
-            self._lets[name] = ir.LetRef(
-                name, self.slot(), self._lets[name], self._lets[name].type, span
-            )
+            self._lets[name] = ir.LetRef(name, self.slot(), body, body.type, span)
+            self.hold(self._lets[name].slot, body)
         known = self._lets[name]
-        if not isinstance(known, ir.LetRef):
-            return known
         return ir.LetRef(name, known.slot, known.body, known.type, span)
 
     def _enter_let(self, name: str, span: Span) -> bool:
@@ -328,12 +376,14 @@ class Checker:
             help_ = f"call it: `{name}(…)`"
             self.report("E201", f"`{name}` is a function, not a value", expr.span, helps=(help_,))
             return
-        near = closest(name, self._names_in_scope())
+        hint = hint_for_name(name)
+        near = None if hint else closest(name, self._names_in_scope())
         self.report(
             "E201",
             f"there is nothing called `{name}` here",
             expr.span,
             label=f"did you mean `{near}`?" if near else "",
+            helps=(hint,) if hint else (),
             edit=Edit(expr.span, near) if near else None,
         )
 
@@ -388,13 +438,14 @@ class Checker:
             found: Field | None = declared.get(name)
             if found is not None:
                 return name, found.type, found.native
-        near = closest(expr.name, list(declared))
+        hint = hint_for_field(expr.name)
+        near = None if hint else closest(expr.name, list(declared))
         self.report(
             "E203",
             f"{_noun(base.name)} has no field `{expr.name}`",
             expr.name_span,
             label=f"did you mean `{near}`?" if near else "",
-            helps=() if near else (f"its fields are {_listed(declared)}",),
+            helps=(hint,) if hint else () if near else (f"its fields are {_listed(declared)}",),
             edit=Edit(expr.name_span, near) if near else None,
         )
         return expr.name, ERROR, False
@@ -402,7 +453,9 @@ class Checker:
     def _no_fields(self, base: Type, expr: Select) -> None:
         final = self.types.final(base)
         function = self.env.function_table.get(expr.name)
+        hint = hint_for_field(expr.name)
         helps = (f"`{expr.name}` is a function: call it with `()`",) if function else ()
+        helps = (hint,) if hint and not function else helps
         self.report(
             "E216", f"{final} has no fields, so no `{expr.name}`", expr.name_span, helps=helps
         )
@@ -569,7 +622,7 @@ class Checker:
         type_ = self.type_of(node)
         if type_.kind is Kind.OPTIONAL:
             return type_.params[0]
-        if self.typed and type_.kind not in (Kind.DYN, Kind.ERROR):
+        if self.typed and type_.kind not in (Kind.DYN, Kind.ERROR, Kind.VAR):
             self.report(
                 "E204", f"`?` is for optional values, and this is {self.final(node)}", node.span
             )
@@ -790,11 +843,16 @@ class Checker:
                 helps=("call them less often inside each other",),
             )
             return self.error(expr.span)
+        if not self.may_nest(len(args), expr.span):
+            return self.error(expr.span)
         locals_ = [
             self.local(name, arg.type, arg.span) for name, arg in zip(parameters, args, strict=True)
         ]
+        for local, arg in zip(locals_, args, strict=True):
+            self.hold(local.slot, arg)
         scopes, self._scopes = self._scopes, [{local.name: local for local in locals_}]
-        body = self.check(let.body)
+        with self.deeper(len(locals_)):
+            body = self.check(let.body)
         self._scopes = scopes
         for local, arg in zip(reversed(locals_), reversed(args), strict=True):
             body = ir.Bind(local.slot, arg, body, body.type, expr.span)

@@ -295,12 +295,6 @@ _LIMITS: Final = {
         "A `let` with parameters is written out where it is called. Calls inside calls multiply:"
         f" an expression may have about {MAX_INLINED:,} parts in the end.",
     ),
-    "E307": Code(
-        "may cost more than an evaluation may",
-        f"One evaluation may take {MAX_WORK:,} units of work (a unit is about one visit of a small"
-        " expression), and what this one takes at the largest sizes of its inputs is more."
-        " Mostly one macro stands inside another over long lists.",
-    ),
 }
 
 _EVALUATION: Final = {

@@ -40,4 +40,5 @@ def check_literal_arguments(checker: Checker, name: str, args: tuple[ir.Typed, .
     try:
         read(argument.value)
     except ValueFault as fault:
-        checker.report(code, f"this is not a {what}: {fault.message}", argument.span)
+        message = fault.message if what in fault.message else f"this is no {what}: {fault.message}"
+        checker.report(code, message, argument.span)

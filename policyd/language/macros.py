@@ -227,6 +227,7 @@ def _bind(checker: Checker, call: Call) -> ir.Typed | None:
     name = _variable(checker, call.args[0])
     init = checker.check(call.args[1])
     local = checker.local(name or "", init.type, call.args[0].span)
+    checker.hold(local.slot, init)
     with checker.scope({name: local} if name else {}):
         body = checker.check(call.args[2])
     return ir.Bind(local.slot, init, body, body.type, call.span)
@@ -237,12 +238,15 @@ def _block(checker: Checker, call: Call) -> ir.Typed | None:
     if len(call.args) != 2 or not isinstance(call.args[0], ListOf):
         checker.report("E214", "`cel.block` takes a list and an expression", call.name_span)
         return checker.error(call.span)
+    if not checker.may_nest(len(call.args[0].elements), call.span):
+        return checker.error(call.span)
     scope: dict[str, ir.Typed] = {}
     bound: list[tuple[ir.Local, ir.Typed]] = []
-    with checker.scope(scope):
+    with checker.scope(scope), checker.deeper(len(call.args[0].elements)):
         for at, element in enumerate(call.args[0].elements):
             init = checker.check(element.value)
             local = checker.local(f"@index:{at}", init.type, element.value.span)
+            checker.hold(local.slot, init)
             scope[local.name] = local
             bound.append((local, init))
         body = checker.check(call.args[1])
@@ -268,15 +272,18 @@ def _sort_by(checker: Checker, call: Call) -> ir.Typed | None:
     range_, locals_ = made
     with checker.scope(_scope_of(locals_)):
         key = checker.check(call.args[1])
-    keys = ir.Loop("list", range_, _slots(locals_), None, key, list_of(key.type), call.span)
-    return checker.apply(
+    items = checker.local("@items", range_.type, range_.span)
+    checker.hold(items.slot, range_)
+    keys = ir.Loop("list", items, _slots(locals_), None, key, list_of(key.type), call.span)
+    body = checker.apply(
         "@sortByAssociatedKeys",
         "sortBy",
-        (range_, keys),
+        (items, keys),
         call.span,
         call.name_span,
         member=True,
     )
+    return ir.Bind(items.slot, range_, body, body.type, call.span)
 
 
 MACROS: Final[Mapping[tuple[str, bool], Macro]] = {

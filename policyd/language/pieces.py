@@ -15,7 +15,7 @@ from lark import Lark, Token
 from policyd.assets.tables import load_lark
 from policyd.language.source import Source
 
-_COMMENT: Final = re.compile(r"//[^\n]*")
+_COMMENT: Final = re.compile(r"//[^\n\r]*")
 _CLOSING: Final = frozenset({"RBRACKET", "RBRACE"})
 
 

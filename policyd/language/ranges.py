@@ -17,24 +17,29 @@ _FINE: Final[Range] = (0.0, 100.0)
 
 def score_range(node: ir.Typed) -> Range:
     """Give the least and the greatest score that an expression can give, as far as is known."""
-    low, high = _range(node)
+    low, high = _range(node, {})
     if low == -inf and high == inf:
         return _FINE
     return (low if low != -inf else 0.0, high if high != inf else 100.0)
 
 
-def _range(node: ir.Typed) -> Range:
+def _range(node: ir.Typed, lets: dict[int, Range]) -> Range:
+    """Give the range of a node; `lets` holds those of the lets that were met."""
     match node:
         case ir.Constant(value=bool()):
             return _FINE
         case ir.Constant(value=int() | float() as value):
             return float(value), float(value)
         case ir.Choice(then=then, otherwise=otherwise):
-            return _union(_range(then), _range(otherwise))
-        case ir.LetRef(body=body) | ir.Bind(body=body):
-            return _range(body)
+            return _union(_range(then, lets), _range(otherwise, lets))
+        case ir.LetRef(slot=slot, body=body):
+            if slot not in lets:
+                lets[slot] = _range(body, lets)
+            return lets[slot]
+        case ir.Bind(body=body):
+            return _range(body, lets)
         case ir.Apply(name=name, args=args):
-            return _applied(name, [_range(arg) for arg in args])
+            return _applied(name, [_range(arg, lets) for arg in args])
         case _:
             return _UNKNOWN
 

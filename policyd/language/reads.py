@@ -29,8 +29,13 @@ class _Reader:
 
     def __init__(self) -> None:
         self._aliases: dict[int, tuple[str, ...]] = {}
+        self._lets: set[int] = set()  # those whose paths are given already
 
     def paths(self, node: ir.Typed) -> Iterator[str]:
+        if isinstance(node, ir.LetRef):
+            if node.slot in self._lets:
+                return
+            self._lets.add(node.slot)
         path = self._path(node)
         if path is not None:
             yield ".".join(path[:_DEPTH]) if len(path) > 1 else f"{path[0]}.*"

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from policyd.language.errors import EvaluationError, LimitExceeded
+from policyd.language.limits import MAX_WORK
 from policyd.language.source import Span
 from policyd.values.errors import LimitFault, ValueFault
 
@@ -22,7 +23,9 @@ def charge(frame: Frame, units: int, span: Span) -> None:
     """
     frame[0] -= units
     if frame[0] < 0:
-        raise LimitExceeded("this takes more work than one evaluation may", span)
+        raise LimitExceeded(
+            f"this takes more than {MAX_WORK:,} units of work, the limit of one evaluation", span
+        )
 
 
 def located(fault: ValueFault, span: Span) -> EvaluationError:

@@ -51,6 +51,7 @@ class _Walk:
         places = {name: at for at, name in enumerate(program.variables, 1)}
         self._planner = Planner(places, len(program.variables) + 1)
         self._frame = frame
+        self._lets: set[int] = set()  # those that were followed
 
     def decided(self, node: ir.Typed) -> Iterator[Finding]:
         """Give the findings for a node whose value decided."""
@@ -64,9 +65,11 @@ class _Walk:
             case ir.Choice(condition=condition, then=then, otherwise=otherwise):
                 yield from self.decided(condition)
                 yield from self.decided(then if self._value(condition) is True else otherwise)
-            case ir.LetRef(body=body):
+            case ir.LetRef(slot=slot, body=body):
                 yield from self._shown(node)
-                yield from self.decided(body)
+                if slot not in self._lets:
+                    self._lets.add(slot)
+                    yield from self.decided(body)
             case ir.Bind(body=body):
                 self._value(node)
                 yield from self.decided(body)

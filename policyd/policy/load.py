@@ -264,8 +264,8 @@ class _BlockLoader:
         block = self.arranged.block
         when = self.arranged.first("when")
         condition = self._expression(when.value, "when") if when else None
-        if condition is not None and self._constant(condition, "the rule") is False:
-            self._note("W505", "this rule can never apply", block.name_span)
+        if condition is not None:
+            self._constant(condition, "the rule", "W505", "so this rule can never apply")
         requirements = [self._requirement(c) for c in self.arranged.all("require")]
         scores = [self._score(c) for c in self.arranged.clauses if c.word in ("prefer", "avoid")]
         deciding = [r.condition for r in requirements if r is not None]
@@ -370,19 +370,23 @@ class _BlockLoader:
             )
         return fits
 
-    def _constant(self, condition: Expression, what: str) -> bool | None:
+    def _constant(
+        self, condition: Expression, what: str, if_false: str = "W502", then: str = ""
+    ) -> None:
         """Warn of a condition that has the same value whatever the input."""
         if condition.checked.variables:
-            return None
+            return
         try:
             value = condition.program.evaluate({})
         except EvaluationError as error:
-            self._note("E401", error.message, error.span)
-            return None
-        if condition.type == BOOL:
-            code, shown = ("W501", "true") if value else ("W502", "false")
-            self._note(code, f"this condition of {what} is always {shown}", condition.span)
-        return bool(value)
+            self._note("E402" if error.final else "E401", error.message, error.span)
+            return
+        if condition.type == BOOL and value:
+            self._note("W501", f"this condition of {what} is always true", condition.span)
+        elif condition.type == BOOL:
+            more = f", {then}" if then else ""
+            message = f"this condition of {what} is always false{more}"
+            self._note(if_false, message, condition.span)
 
     def _note(self, code: str, message: str, span: Span, *helps: str) -> None:
         self.loader.found.append(Diagnostic(code, message, self.source, span, helps=helps))

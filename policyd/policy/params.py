@@ -123,7 +123,8 @@ def _default(
     try:
         value = _CONSTANTS.program(checked).evaluate({})
     except EvaluationError as error:
-        found.append(Diagnostic("E401", error.message, source, error.span))
+        code = "E402" if error.final else "E401"
+        found.append(Diagnostic(code, error.message, source, error.span))
         return None, None
     fitted = fit(value, checked.type, type_)
     if fitted is None:

@@ -31,7 +31,7 @@ LETS = {
         ("[1].map(x, node).size()", {"node.*"}),
         ("gpus > 0", {"pod.requests"}),
         ("of(node) > 1", {"node.used.cpu"}),
-        ("cel.bind(l, node.labels, l.a)", {"node.labels"}),
+        ("cel.bind(l, node.labels, l.a)", {"node.labels.a"}),
         ("true ? node.name : namespace.name", {"node.name", "namespace.name"}),
     ],
 )

@@ -5,8 +5,11 @@ import pytest
 from policyd.language.diagnostics import RuleError
 from policyd.language.dialect import Dialect
 from policyd.language.environment import Environment
+from policyd.language.equality import equal
 from policyd.language.errors import EvaluationError, LimitExceeded
+from policyd.language.limits import MAX_SOURCE
 from policyd.language.parser import parse_file
+from policyd.language.show import show
 from policyd.language.source import Source
 from policyd.language.syntax import Let
 from policyd.language.types import BOOL, MAX_PARTS
@@ -159,3 +162,98 @@ def test_a_let_that_fails_is_computed_once():
 def test_a_let_that_is_used_twice_is_planned_once():
     chain = "\n".join(f"let a{at + 1} = a{at} - a{at}" for at in range(60))
     assert evaluate("[1].map(x, x + a60)", lets=lets(f"let a0 = 1\n{chain}")) == [1]
+
+
+# --- depth ------------------------------------------------------------------------------------
+
+
+def refused(text, **env):
+    with pytest.raises(RuleError) as caught:
+        compiled(text, **env)
+    return [diagnostic.code for diagnostic in caught.value.diagnostics]
+
+
+def chain(count, first, step):
+    """Write lets of which each uses the one before."""
+    rest = "\n".join(step.format(at + 1, at) for at in range(count))
+    return lets(f"{first}\n{rest}")
+
+
+@pytest.mark.parametrize(
+    ("text", "declared"),
+    [
+        ("a3000", chain(3000, "let a0 = 1", "let a{} = a{}")),
+        ("a0 + a500 + a1000 + a1500", chain(1500, "let a0 = 1", "let a{} = a{}")),
+        (" + ".join(f"a{at}" for at in range(120)), chain(120, "let a0 = 1", "let a{} = -(-a{})")),
+        ("a10(1)", chain(10, "let a0(x) = x", "let a{}(x) = " + "[" * 99 + "a{}(x)" + "]" * 99)),
+        ("a3000(1)", chain(3000, "let a0(x) = x", "let a{}(x) = a{}(x)")),
+        (
+            f"f({', '.join('1' * 500)})",
+            lets(f"let f({', '.join(f'a{n}' for n in range(500))}) = 1"),
+        ),
+        (f"cel.block([{', '.join('1' * 500)}], cel.index(499))", {}),
+        (bound(100, "1", "[[[[{0}]]]]", "{0}"), {}),
+    ],
+)
+def test_what_nests_too_deep_when_it_is_evaluated_is_refused(text, declared):
+    assert set(refused(text, lets=declared)) == {"E302"}
+
+
+FORMS = {
+    "list": "[{0}]",
+    "map": "{{'k': {0}}}",
+    "optional element": "[?optional.of({0})]",
+    "sum": "{0} + {0}",
+    "sum of dyn": "dyn({0}) + 1",
+    "text": "{0} + 'x'",
+    "sum to the right": "1 + ({0})",
+    "choice": "true ? {0} : {0}",
+    "and": "{0} && true",
+    "or of three": "false || {0} || {0}",
+    "not": "!({0})",
+    "index": "[{0}][0]",
+    "optional index": "{{'k': {0}}}[?'k'].value()",
+    "field": "{{'k': {0}}}.k",
+    "map macro": "[1].map(x, {0})",
+    "filter": "[1].filter(x, {0})",
+    "all": "[1].all(x, {0})",
+    "exists": "[1].exists(x, i, {0})",
+    "transformList": "[1].transformList(i, x, {0})",
+    "transformMap": "[1].transformMap(i, x, {0})",
+    "transformMapEntry": "[1].transformMapEntry(i, x, {{'k': {0}}})",
+    "sortBy": "[1].sortBy(x, {0})",
+    "optMap": "optional.of(1).optMap(x, {0})",
+    "optFlatMap": "optional.of(1).optFlatMap(x, {0})",
+    "bind": "cel.bind(x, {0}, x)",
+    "bind inside": "cel.bind(x, 1, {0})",
+    "call": "size([{0}])",
+    "method": "[{0}].size()",
+    "join": "[{0}].join()",
+    "format": "'%s'.format([{0}])",
+    "orValue": "optional.none().orValue({0})",
+    "has": "has({{'k': {0}}}.k)",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("start", ["1", "'x'", "true", "optional.of(1)", "dyn(1)", "[]", "{}"])
+def test_what_is_nested_as_deep_as_may_be_is_answered(form, start):
+    """Whatever stands in what: a value or one of the language's errors, no other."""
+    text, deepest = start, ""
+    while len(text) < MAX_SOURCE:
+        try:
+            checked = compiled(text)
+        except RuleError as error:
+            if not {d.code for d in error.diagnostics} & {"E204", "E205", "E213"}:
+                break
+        deepest = text
+        text = FORMS[form].format(text)
+    environment = Environment()
+    for check in (True, False):
+        try:
+            checked = environment.compile(deepest, check=check)
+            value = environment.program(checked).evaluate({})
+        except (RuleError, EvaluationError):
+            continue
+        assert equal(value, value) or text != text.strip()
+        assert show(value)

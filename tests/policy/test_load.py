@@ -44,7 +44,7 @@ def codes(*texts):
         ('param p: int = "x" rule "r" { prefer p }', ["E215"]),
         ('param p rule "r" { prefer p }', ["E215"]),
         ('param pod: int = 1 rule "r" { prefer 1 }', ["E206", "W504"]),
-        ('rule "r" { when false prefer 1 }', ["W505", "W502"]),
+        ('rule "r" { when false prefer 1 }', ["W505"]),
         ('rule "r" { when 1 < 2 prefer 1 }', ["W501"]),
         ('rule "r" { prefer node.ready ? 200 : 10 }', ["W506"]),
         ('rule "r" { prefer node.ready ? 200 : 10 normalized }', []),
