@@ -120,6 +120,8 @@ schema: $(VENV)/dev.stamp ## regenerate the Kubernetes schema in the package fro
 .PHONY: docs
 docs: $(VENV)/dev.stamp ## regenerate the pages of docs/ that are made from the code
 	$(BIN)/python scripts/make_diagnostics_page.py
+	$(BIN)/python scripts/make_field_reference.py
+	$(BIN)/python scripts/make_function_reference.py
 	$(BIN)/python scripts/make_function_reference.py
 	$(BIN)/python scripts/make_field_reference.py
 
