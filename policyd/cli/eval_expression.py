@@ -12,7 +12,7 @@ import click
 
 from policyd.cli.assignments import Bound
 from policyd.cli.failure import UNUSABLE
-from policyd.cli.report import in_words, of_error, print_diagnostics
+from policyd.cli.report import of_error, print_diagnostics
 from policyd.cli.request import Request
 from policyd.cli.terminal import columns, is_terminal, wants_colour
 from policyd.language.cells import visible
@@ -232,8 +232,7 @@ def _where(same: Sequence[Result], of: int) -> tuple[str, ...]:
     places = [" on ".join(part for part in (r.pod, r.node) if part) for r in same]
     if not any(places):
         return ()
-    what = in_words(of, "evaluation")
-    return (f"{len(same):,} of {what} end so: {names(places)}",)
+    return (f"this comes up for {len(same):,} of {of:,}: {names(places)}",)
 
 
 def _print_data(checked: Checked, results: Sequence[Result], output: str) -> None:

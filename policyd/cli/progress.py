@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from policyd.cli.terminal import is_terminal
+from policyd.language.cells import visible
 from policyd.model.pieces import Progress
 
 LARGE: Final = 20 * 1024 * 1024
@@ -22,9 +23,10 @@ def reading(path: Path) -> Iterator[Progress | None]:
     from rich.progress import BarColumn, DownloadColumn, TextColumn  # noqa: PLC0415 - as above
     from rich.progress import Progress as Bar  # noqa: PLC0415 - as above
 
-    parts = (TextColumn("reading {task.description}"), BarColumn(), DownloadColumn())
+    name = TextColumn("reading {task.description}", markup=False)  # which a file's name may hold
+    parts = (name, BarColumn(), DownloadColumn())
     with Bar(*parts, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(path.name, total=_size(path))
+        task = bar.add_task(visible(path.name), total=_size(path))
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 

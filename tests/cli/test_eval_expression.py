@@ -114,7 +114,7 @@ def test_an_error_on_some_nodes_is_told_once_with_the_nodes() -> None:
         middle  error
         """)
     assert ran.err.count("error[E401]") == 1
-    assert "= note: 1 of 3 evaluations end so: middle" in ran.err
+    assert "= note: this comes up for 1 of 3: middle" in ran.err
 
 
 def test_nodes_can_be_picked() -> None:
