@@ -11,16 +11,20 @@ from policyd.language.syntax import (
     Binary,
     Call,
     Conditional,
+    Element,
+    Entry,
     Index,
+    ListOf,
     Literal,
     Logical,
+    MapOf,
     Name,
     Parens,
     Select,
     Unary,
 )
 from policyd.values.numbers import Uint
-from tests.language.strategies import exact, expressions, files, strip_parens
+from tests.language.strategies import OPERATORS, exact, expressions, files, strip_parens
 
 X, Y, Z = Name("x"), Name("y"), Name("z")
 ONE, MINUS_ONE = Literal("int", 1), Literal("int", -1)
@@ -123,6 +127,29 @@ def test_the_canonical_spelling_prints_as_it_stands(text):
 def test_parentheses_and_signs_stand_only_where_they_must(tree, text):
     assert print_expression(tree) == text
     assert exact(strip_parens(parsed(text))) == exact(strip_parens(tree))
+
+
+def combined(left, right):
+    """Give every form with operands from two trees."""
+    yield from (Binary(op, left, right) for op in OPERATORS)
+    yield from (Logical(op, (left, right)) for op in ("&&", "||"))
+    yield from (
+        Conditional(left, right, X),
+        Conditional(X, left, right),
+        Conditional(right, X, left),
+    )
+    yield from (Unary("!", left), Unary("-", left), Select(left, "a"), Index(left, right))
+    yield from (Call("f", (right,), left), Call("f", (left, right)), Parens(left))
+    yield from (
+        ListOf((Element(left), Element(right, optional=True))),
+        MapOf((Entry(left, right),)),
+    )
+
+
+def test_every_form_reads_back_inside_every_form():
+    for inner in (*combined(X, Y), ONE, MINUS_ONE):
+        for tree in (*combined(inner, Z), *combined(Z, inner)):
+            assert strip_parens(parsed(print_expression(tree))) == strip_parens(tree)
 
 
 def test_the_deepest_tree_that_is_read_is_printed():
