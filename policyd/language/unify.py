@@ -188,15 +188,18 @@ class Substitution:
         return False
 
     def _occurs(self, var: Type, inside: Type) -> bool:
-        waiting, seen = [inside], {inside}
+        waiting = [inside]
+        seen: set[Type] = set()
         while waiting:
             type_ = waiting.pop()
+            waiting.extend(type_.params)
+            if type_.kind is not Kind.VAR or type_ in seen:
+                continue
             if type_ == var:
                 return True
-            bound = self._bound.get(type_) if type_.kind is Kind.VAR else None
-            fresh = [p for p in (bound, *type_.params) if p is not None and p not in seen]
-            seen.update(fresh)
-            waiting.extend(fresh)
+            seen.add(type_)
+            if type_ in self._bound:
+                waiting.append(self._bound[type_])
         return False
 
     def most_general(self, left: Type, right: Type) -> Type:
