@@ -15,7 +15,7 @@ from lark import Lark, Token
 from policyd.assets.tables import load_lark
 from policyd.language.source import Source
 
-_COMMENT: Final = re.compile(r"//[^\n\r]*")
+_COMMENT: Final = re.compile(r"//[^\n]*")
 _CLOSING: Final = frozenset({"RBRACKET", "RBRACE"})
 
 
@@ -125,7 +125,8 @@ def _split(text: str) -> tuple[list[Token], list[str], set[int]]:
     return tokens, gaps, commas
 
 
-def _gap(text: str, *, first: bool) -> _Gap:
+def _gap(written: str, *, first: bool) -> _Gap:
+    text = written.replace("\r\n", "\n").replace("\r", "\n")
     if "//" not in text:  # by far the most
         return _Gap(None, (), text.count("\n") > 1)
     trailing = None

@@ -251,6 +251,11 @@ def test_the_canonical_layout_is_found_again_when_lines_are_joined(text):
         ("let a = x // why\n.y", "let a = x  // why\n  .y\n"),
         ("let a = - // why\n 1", "let a = -  // why\n1\n"),
         ("let a = 1 // c  \r\nlet b = '''x\r\ny'''", "let a = 1  // c\nlet b = '''x\ny'''\n"),
+        ("let a = 1\r// b\r\r// c\rlet d = 2\r", "let a = 1\n// b\n\n// c\nlet d = 2\n"),
+        (
+            "rule 'a' { prefer x because 'y' weight 2 }",
+            "rule 'a' {\n  prefer x\n         because 'y'\n         weight 2\n}\n",
+        ),
         ("let a = 1 let b = 2", "let a = 1\nlet b = 2\n"),
         ("rule 'a'{}rule 'b'{}let c=1", "rule 'a' {}\n\nrule 'b' {}\n\nlet c = 1\n"),
         ("rule 'a' {\n\n// c\n\n\nwhen a\n\n}", "rule 'a' {\n  // c\n\n  when a\n}\n"),
@@ -301,6 +306,12 @@ def test_a_layout_past_a_limit_is_refused_and_not_written(text, code):
         format_source(source(text))
     assert [d.code for d in caught.value.diagnostics] == [code]
     assert "once it is laid out" in caught.value.diagnostics[0].notes[0]
+
+
+def test_a_layout_that_says_something_else_is_not_given(monkeypatch):
+    monkeypatch.setattr("policyd.language.formatter.render", lambda _: "let a = 2")
+    with pytest.raises(AssertionError, match="change its meaning"):
+        format_source(source("let a = 1"))
 
 
 @pytest.mark.parametrize(
