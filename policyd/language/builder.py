@@ -197,21 +197,12 @@ class Builder(Transformer[Token, Any]):
 
     def binary(self, items: list[Any]) -> Expr:
         left, op, right = items
-        if op in ("&&", "||"):
-            return self._logical(left, op, right)
         made = Binary(str(op), left, right, _around(items), _at(op))
         return self._made(made, left, right)
 
-    def _logical(self, left: Expr, op: Token, right: Expr) -> Expr:
-        span = Span(left.span.start, right.span.end)
-        if not (isinstance(left, Logical) and left.op == op):
-            made = Logical(str(op), (left, right), span)
-            return self._made(made, left, right)
-        longer = Logical(left.op, (*left.operands, right), span)
-        depth = max(self._depths.pop(id(left), 1), 1 + self._depths.get(id(right), 1))
-        self._made(longer, right)
-        self._depths[id(longer)] = depth
-        return longer
+    def logical(self, items: list[Any]) -> Expr:
+        operands = tuple(items[::2])
+        return self._made(Logical(str(items[1]), operands, _around(items)), *operands)
 
     def _operator(self, items: list[Token]) -> Token:
         return items[0]

@@ -6,7 +6,7 @@ one mistake is reported once. policyd's additions to CEL are considered only whe
 rejects a call, so that they never change the meaning of what CEL accepts.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, assert_never
 
@@ -110,7 +110,7 @@ class Checker:
         """Check the expression and give it with everything that was found."""
         root = self.check(expr)
         self._limit_height(self.heights.of(root), root.span)
-        found = tuple(sorted(self._found.values(), key=lambda d: d.span))[:MAX_DIAGNOSTICS]
+        found = self._reported()
         checked = Checked(
             self.source,
             root,
@@ -121,6 +121,11 @@ class Checker:
             frozenset(self._variables),
         )
         return checked, found
+
+    def _reported(self) -> tuple[Diagnostic, ...]:
+        """Give the findings in the order of the text; if they are too many, errors go first."""
+        by_weight = sorted(self._found.values(), key=lambda d: d.severity is not Severity.ERROR)
+        return tuple(sorted(by_weight[:MAX_DIAGNOSTICS], key=lambda d: d.span))
 
     # --- what macros use, too ---
 
@@ -377,7 +382,7 @@ class Checker:
             self.report("E201", f"`{name}` is a function, not a value", expr.span, helps=(help_,))
             return
         hint = hint_for_name(name)
-        near = None if hint else closest(name, self._names_in_scope())
+        near = None if hint else self._near(name, self._names_in_scope)
         self.report(
             "E201",
             f"there is nothing called `{name}` here",
@@ -386,6 +391,10 @@ class Checker:
             helps=(hint,) if hint else (),
             edit=Edit(expr.span, near) if near else None,
         )
+
+    def _near(self, name: str, names: Callable[[], list[str]]) -> str | None:
+        """Give the name that may have been meant, while there is room for the advice."""
+        return closest(name, names()) if len(self._found) < 2 * MAX_DIAGNOSTICS else None
 
     def _names_in_scope(self) -> list[str]:
         names = [name for scope in self._scopes for name in scope]
@@ -439,7 +448,7 @@ class Checker:
             if found is not None:
                 return name, found.type, found.native
         hint = hint_for_field(expr.name)
-        near = None if hint else closest(expr.name, list(declared))
+        near = None if hint else self._near(expr.name, lambda: list(declared))
         self.report(
             "E203",
             f"{_noun(base.name)} has no field `{expr.name}`",
@@ -788,7 +797,7 @@ class Checker:
         if target is not None and self.type_of(target).kind is Kind.ERROR:
             return
         hint = hint_for_function(name, is_method=target is not None, argument_count=len(expr.args))
-        near = None if hint else closest(name, self._callable_names(target))
+        near = None if hint else self._near(name, lambda: self._callable_names(target))
         self.report(
             "E202",
             f"there is no {'method' if target is not None else 'function'} `{name}`",

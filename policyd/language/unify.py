@@ -79,9 +79,13 @@ class Substitution:
         return composed(type_.kind, type_.name, params)
 
     def _last(self, var: Type) -> Type:
-        """Follow variables that stand for variables to the last one."""
+        """Follow variables that stand for variables to the last one, and shorten the way."""
+        passed: list[Type] = []
         while (bound := self._bound.get(var)) is not None and bound.kind is Kind.VAR:
+            passed.append(var)
             var = bound
+        for before in passed[:-1]:
+            self._set(before, var)
         return var
 
     def final(self, type_: Type) -> Type:

@@ -1,6 +1,8 @@
 """What property tests and fuzzing found, each as the smallest case of its whole kind."""
 
 from bisect import bisect_left
+from contextlib import suppress
+from time import perf_counter
 
 import pytest
 
@@ -9,7 +11,7 @@ from policyd.language.dialect import Dialect
 from policyd.language.environment import Environment
 from policyd.language.equality import equal
 from policyd.language.errors import EvaluationError, LimitExceeded
-from policyd.language.limits import MAX_DEPTH
+from policyd.language.limits import MAX_DEPTH, MAX_DIAGNOSTICS
 from policyd.language.parser import parse_file
 from policyd.language.show import show
 from policyd.language.source import Source
@@ -268,3 +270,39 @@ def is_past_limit(text):
     except RuleError as error:
         return any(d.code.startswith("E3") for d in error.diagnostics)
     return False
+
+
+# --- diagnostics ------------------------------------------------------------------------------
+
+
+def test_an_error_after_many_notes_is_reported():
+    """Notes of what is not portable once filled the room for diagnostics."""
+    notes = ", ".join(["1Gi"] * (MAX_DIAGNOSTICS + 1))
+    assert refused(f"[{notes}] == [] && 1 + 'x' == 2") == ["E204"]
+
+
+def test_optional_elements_of_an_unknown_type_are_taken():
+    assert evaluate("[].map(x, [?x])") == []
+
+
+# --- time -------------------------------------------------------------------------------------
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize(
+    "text",
+    [
+        " && ".join(["true"] * 29_000),
+        " || ".join(["false && false"] * 14_000),
+        f"[{', '.join(f'name{at}' for at in range(25_000))}]",
+        f"[{', '.join(f'f{at}()' for at in range(14_000))}]",
+        f"[{', '.join(['1 == 1'] * 14_000)}]",
+        f"[{', '.join(['[]'] * 19_000)}]",
+        f"{{{', '.join(['1: [{}]'] * 8_000)}}}",
+    ],
+)
+def test_long_texts_are_answered_in_time_that_grows_with_their_length(text):
+    started = perf_counter()
+    with suppress(RuleError, EvaluationError):
+        evaluate(text)
+    assert perf_counter() - started < 5
