@@ -29,6 +29,7 @@ SMALL: Final = 1024 * 1024
 
 _YAML_AFTER_JSON: Final = 16 * 1024 * 1024  # larger broken JSON is not tried as YAML
 _BOM: Final = b"\xef\xbb\xbf"
+_SHORT: Final = 200  # bytes; a piece of comments only is told by a look
 _SPACE: Final = re.compile(rb"[ \t\r\n]*+")
 _TRAILING: Final = re.compile(r"trailing characters \(byte ([0-9]+)\)")
 _BYTE: Final = re.compile(r" \(byte ([0-9]+)\)")
@@ -112,6 +113,8 @@ class _YamlReader:
         from policyd.model.yaml_fast import fast_json  # noqa: PLC0415 - large inputs only, 10 ms
 
         for piece in pieces:
+            if len(piece.text) < _SHORT and _COMMENTS.match(piece.text):
+                continue
             encoded = fast_json(piece.text)
             if encoded is None:
                 yield from self.careful(piece)
@@ -227,56 +230,52 @@ class _WholeReader:
             remedy = "save it as UTF-8 (in PowerShell: `Out-File -Encoding utf8`)"
             yield Problem(Place(self.name), "the text is UTF-16 or binary, not UTF-8", remedy)
             return
-        if data.lstrip()[:1] not in (b"{", b"["):
-            yield from self._yaml(data)
-            return
-        try:
-            if not data.isascii():
-                data.decode()
-        except UnicodeDecodeError as error:
-            yield _not_utf8(error, data, self.name, 1)
-            return
-        yield from self._json(data)
-
-    def _yaml(self, data: bytes) -> Values:
-        """Read each document on its own, so that an error in one leaves the others."""
+        # An error in one document leaves the others. In JSON no line starts with `---`.
         reader = _YamlReader(self.name)
         for piece in yaml_pieces((data,), lists=False):
-            yield from reader.careful(piece)
+            start = _end_of_space(piece.text, 3 if piece.text.startswith(b"---") else 0)
+            if piece.text[start : start + 1] in (b"{", b"["):
+                yield from self._json(piece, start, reader)
+            else:
+                yield from reader.careful(piece)
 
-    def _json(self, data: bytes) -> Values:
-        """Read JSON, or YAML in flow style, which starts alike."""
-        try:
-            values = list(self._json_values(data))
-        except _JsonError as error:
-            problem = self._problem(error, data)
-            if len(data) > _YAML_AFTER_JSON:
-                yield problem
+    def _json(self, piece: Piece, start: int, yaml: _YamlReader) -> Values:
+        """Read JSON values that follow each other, or YAML in flow style, which starts alike."""
+        data, at = piece.text, 0
+        line, before = piece.line, -1  # the last line's end before the value
+        if not data.isascii():
+            try:
+                data.decode()
+            except UnicodeDecodeError as error:
+                yield _not_utf8(error, data, self.name, piece.line)
                 return
-            values = list(self._yaml(data))
-            if _is_like_json(data) and any(isinstance(value, Problem) for value in values):
-                values = [problem]
-        yield from values
-
-    def _json_values(self, data: bytes) -> Values:
-        """Read JSON values that follow each other."""
-        at, line = 0, 1
-        while at < len(data):
-            start = _end_of_space(data, at)
-            if start == len(data):
+        first = True
+        while start < len(data):
+            try:
+                end = _json_end(data, start)
+            except _JsonError as error:
+                problem = self._problem(error, piece)
+                yield from self._as_yaml(piece, problem, yaml) if first else (problem,)
                 return
-            end = _json_end(data, start)
             line += data.count(b"\n", at, start)
-            place = Place(self.name, line, start - data.rfind(b"\n", 0, start))
+            before = max(before, data.rfind(b"\n", at, start))
             source = Source(data[start:end].decode(), line, 0) if len(data) <= SMALL else None
-            yield Value(data[start:end], place, Form.WHOLE, source)
-            line += data.count(b"\n", start, end)
-            at = end
+            yield Value(data[start:end], Place(self.name, line, start - before), Form.WHOLE, source)
+            at, start, first = start, _end_of_space(data, end), False
 
-    def _problem(self, error: _JsonError, data: bytes) -> Problem:
-        before = data[: error.at]
+    def _as_yaml(self, piece: Piece, problem: Problem, yaml: _YamlReader) -> Values:
+        """Read as YAML what is not JSON; where that fails too, give the error of what was meant."""
+        if len(piece.text) > _YAML_AFTER_JSON:
+            yield problem
+            return
+        values = list(yaml.careful(piece))
+        failed = any(isinstance(value, Problem) for value in values)
+        yield from (problem,) if failed and _is_like_json(piece.text) else values
+
+    def _problem(self, error: _JsonError, piece: Piece) -> Problem:
+        before = piece.text[: error.at]
         column = len(before[before.rfind(b"\n") + 1 :].decode(errors="replace")) + 1
-        place = Place(self.name, before.count(b"\n") + 1, column)
+        place = Place(self.name, before.count(b"\n") + piece.line, column)
         return Problem(place, error.cause, "check the text just before this place")
 
 
@@ -303,8 +302,9 @@ def _json_end(data: bytes, start: int) -> int:
 
 def _is_like_json(data: bytes) -> bool:
     """Say whether what starts with a bracket is meant as JSON rather than as YAML."""
-    text = data.lstrip()
-    return text[:1] == b"[" or text[1:].lstrip()[:1] in (b'"', b"}")
+    start = _end_of_space(data, 3 if data.startswith(b"---") else 0)
+    inner = _end_of_space(data, start + 1)
+    return data[start : start + 1] == b"[" or data[inner : inner + 1] in (b'"', b"}")
 
 
 def _not_utf8(error: UnicodeDecodeError, data: bytes, name: str, line: int) -> Problem:

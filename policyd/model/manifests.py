@@ -11,6 +11,7 @@ A kind counts only in the API group and version that serve it: Volcano's `Job` i
 
 import gc
 import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -54,6 +55,11 @@ _OWN_GROUPS: Final = frozenset(
     {"", "apps", "batch", "extensions", "scheduling.k8s.io", "node.k8s.io"}
 )
 _SHOWN: Final = 60
+_GAP: Final = re.compile(rb"[ \t\r\n,]*+")  # between the elements of a list in JSON
+
+
+MAX_PROBLEMS: Final = 1000
+"""After how many problems an input is read no further."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,9 @@ class Document:
 
     def place_of(self, path: tuple[Step, ...]) -> Place:
         """Give the place of what is at `path` in the object, as near as it is known."""
-        return self.place if self.source is None else self.source.place(self.place, path)
+        if self.source is None or not path:
+            return self.place
+        return self.source.place(self.place, path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +134,16 @@ def read_stream(stream: BinaryIO, name: str, progress: Progress | None = None) -
             try:
                 for value in read_values(stream, name, size, progress, whole=whole):
                     sorter.take(value)
+                    if sorter.is_full:
+                        break
             except NotCuttableError:
                 continue
             return sorter.result()
     raise AssertionError("an input that is read whole is never cut")
+
+
+Elements = Iterator[tuple[Value, str, str]]
+"""Values, each with the kind and the API version that it has where it does not say."""
 
 
 @contextmanager
@@ -159,7 +173,16 @@ class _Sorter:
         for value in self.waiting:
             self.problems.append(_no_kind(value.place))
         problems = sorted((*self.unread, *self.problems), key=lambda each: each.place.line)
+        if len(problems) >= MAX_PROBLEMS:
+            place = problems[MAX_PROBLEMS - 1].place
+            cause = f"there are {MAX_PROBLEMS} problems up to here: what follows was not read"
+            problems[MAX_PROBLEMS:] = [Problem(place, cause, "solve these first")]
         return Manifests(tuple(self.documents), tuple(self.notes), tuple(problems))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are so many problems that reading on would help nobody."""
+        return len(self.problems) + len(self.unread) >= MAX_PROBLEMS
 
     def take(self, value: Value | Problem) -> None:
         """Take what comes next."""
@@ -170,15 +193,16 @@ class _Sorter:
             self.before = len(self.documents), len(self.notes), len(self.problems)
         elif value.form is not Form.ITEM:
             self._end_cut_list(value)
-        todo = [(value, "", "")]
-        while todo:
-            each, kind, version = todo.pop()
+        todo: list[Elements] = [iter([(value, "", "")])]
+        while todo and not self.is_full:
+            element = next(todo[-1], None)
+            if element is None:
+                todo.pop()
+                continue
             try:
-                inner = self._sort(each, kind, version)
+                todo.append(self._sort(*element))
             except ObjectError as error:
-                self.problems.append(_problem(each, error))
-            else:
-                todo.extend(reversed(inner))
+                self.problems.append(_problem(element[0], error))
 
     def _end_cut_list(self, frame: Value) -> None:
         """Drop the elements again where what is left of the list shows that it is none."""
@@ -191,14 +215,14 @@ class _Sorter:
             del self.documents[before[0] :], self.notes[before[1] :], self.problems[before[2] :]
             self.waiting.clear()
 
-    def _sort(self, value: Value, kind: str, version: str) -> list[tuple[Value, str, str]]:
+    def _sort(self, value: Value, kind: str, version: str) -> Elements:
         """Put a value where it belongs; of a list, give the elements with their defaults."""
         head = decode_part(value.json, Envelope)
         known = bool(head.kind and head.api_version)
         kind, version = head.kind or kind, head.api_version or version
         if value.form is Form.FRAME and kind.endswith("List"):
             waiting, self.waiting = self.waiting, []
-            return [(each, *_element_defaults(kind, version)) for each in waiting]
+            return ((each, *_element_defaults(kind, version)) for each in waiting)
         if value.form is Form.ITEM and not kind:
             self.waiting.append(value)
         elif not kind:
@@ -211,7 +235,7 @@ class _Sorter:
         else:
             data = value.json if known else _with_type(value.json, kind, version)
             self._object(replace(value, json=data), kind, version, head.metadata)
-        return []
+        return iter(())
 
     def _object(self, value: Value, kind: str, version: str, title: Title | None) -> None:
         if KINDS.get(kind) == version:
@@ -239,36 +263,31 @@ def _element_defaults(kind: str, version: str) -> tuple[str, str]:
     return (own, version) if own else ("", "")
 
 
-def _elements(
-    value: Value, raws: list[msgspec.Raw], kind: str, version: str
-) -> list[tuple[Value, str, str]]:
-    places = value.elements if len(value.elements) == len(raws) else _places(value, raws)
+def _elements(value: Value, raws: list[msgspec.Raw], kind: str, version: str) -> Elements:
+    known = len(value.elements) == len(raws)
+    places = iter(value.elements) if known else _places(value, raws)
     source = value.source
-    elements: list[tuple[Value, str, str]] = []
     for at, (raw, place) in enumerate(zip(raws, places, strict=True)):
         inner = source and Source(
             source.text, source.line, source.document, (*source.path, "items", at)
         )
         element = Value(bytes(raw), place, Form.WHOLE, inner)
-        elements.append((element, *_element_defaults(kind, version)))
-    return elements
+        yield (element, *_element_defaults(kind, version))
 
 
-def _places(value: Value, raws: list[msgspec.Raw]) -> list[Place]:
+def _places(value: Value, raws: list[msgspec.Raw]) -> Iterator[Place]:
     """Find the elements of a list in its JSON, between which there is only space and a comma."""
     data, line = value.json, value.place.line
     at = data.find(bytes(raws[0]), data.find(b'"items"')) if raws else 0
-    last, places = 0, []
+    last, start = 0, -1
     for index, raw in enumerate(raws):
         line += data.count(b"\n", last, at)
-        column = at - data.rfind(b"\n", 0, at)
+        start = max(start, data.rfind(b"\n", last, at))  # of the line, less one
         item = f"{value.place.item}.items[{index}]" if value.place.item else f"items[{index}]"
-        places.append(Place(value.place.file, line, column, item))
+        yield Place(value.place.file, line, at - start, item)
         last = at
-        at += len(bytes(raw))
-        while at < len(data) and data[at] in b", \t\r\n":
-            at += 1
-    return places
+        gap = _GAP.match(data, at + len(bytes(raw)))
+        at = gap.end() if gap else len(data)
 
 
 def _with_type(data: bytes, kind: str, version: str) -> bytes:
@@ -344,5 +363,6 @@ def _no_kind(place: Place) -> Problem:
 
 
 def _problem(value: Value, error: ObjectError) -> Problem:
-    place = value.source.place(value.place, error.path) if value.source else value.place
+    inside = value.source if error.path else None
+    place = inside.place(value.place, error.path) if inside else value.place
     return Problem(place, error.cause, error.remedy)

@@ -16,6 +16,7 @@ aliases add is counted, so no text can cost more than its size.
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from math import isfinite
 from typing import Any, Final
 
@@ -108,16 +109,23 @@ def read_yaml(text: str, marked: int = 2) -> Iterator[tuple[Any, Marks]]:
 def locate(text: str, path: tuple[Step, ...], document: int = 0) -> tuple[int, int]:
     """Give line and column of the value at a path of keys and positions, as near as it exists.
 
-    `document` is the position of the document in the text.
+    `document` is the position of the document in the text. The places in one document are kept
+    until another is asked for, so that many questions cost little more than one.
 
     Raises:
         YamlError: the text cannot be read.
     """
-    for at, (_, marks) in enumerate(read_yaml(text, len(path))):
+    marks = _all_marks(text, document)
+    lengths = range(len(path), -1, -1)
+    return next((marks[path[:length]] for length in lengths if path[:length] in marks), (1, 1))
+
+
+@lru_cache(maxsize=1)
+def _all_marks(text: str, document: int) -> Marks:
+    for at, (_, marks) in enumerate(read_yaml(text, MAX_DEPTH)):
         if at == document:
-            lengths = range(len(path), -1, -1)
-            return next(marks[path[:length]] for length in lengths if path[:length] in marks)
-    return 1, 1
+            return marks
+    return {}
 
 
 class _Frame:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policyd.model import documents, pieces
-from policyd.model.manifests import Manifests, read_bytes, read_file, read_stream
+from policyd.model.manifests import MAX_PROBLEMS, Manifests, read_bytes, read_file, read_stream
 from policyd.model.places import Note, Place, Problem
 from tests.shared import needs_shared, shared_file
 
@@ -126,6 +126,21 @@ def test_an_error_in_one_document_leaves_the_others():
     assert [each.place.line for each in found.problems] == [5]
 
 
+def test_json_and_yaml_documents_may_alternate():
+    text = f"---\n{json.dumps(POD, indent=1)}\n---\nkind: Pod\napiVersion: v1\n--- {{kind: Pod}}\n"
+    found = read(text)
+    assert [str(each.place) for each in found.documents] == ["f:2:1", "f:11:1"]
+    assert [each.cause for each in found.problems] == [
+        'the object of kind "Pod" has no `apiVersion`'
+    ]
+
+
+def test_an_error_after_a_json_value_leaves_what_was_before_it():
+    found = read(f'{json.dumps(POD)}\n{{"kind" 1}}\n')
+    assert len(found.documents) == 1
+    assert [str(each.place) for each in found.problems] == ["f:2:9"]
+
+
 # --- problems ---
 
 
@@ -189,6 +204,28 @@ def test_a_stream_that_cannot_go_back_is_read():
             return False
 
     assert len(read_stream(Pipe(json.dumps(POD).encode()), "<stdin>").documents) == 1
+
+
+@pytest.mark.parametrize("item", ["---\na: b\n", "{}\n"])
+def test_reading_stops_after_very_many_problems(item):
+    found = read(item * (MAX_PROBLEMS + 10))
+    assert len(found.problems) == MAX_PROBLEMS + 1
+    assert (
+        found.problems[-1].cause == "there are 1000 problems up to here: what follows was not read"
+    )
+
+
+def test_a_list_of_very_many_wrong_elements_is_not_read_to_its_end():
+    found = read(json.dumps({"kind": "List", "apiVersion": "v1", "items": [1] * 200_000}))
+    assert len(found.problems) == MAX_PROBLEMS + 1
+
+
+def test_a_thousand_problems_in_one_text_are_placed_quickly():
+    pods = [{**POD, "metadata": {"name": number}} for number in range(5000)]
+    text = json.dumps({"kind": "List", "apiVersion": "v1", "items": pods}, indent=1)
+    problems = read(text).problems
+    assert problems[7].place.line == 9 + 8 * 7
+    assert len(problems) == MAX_PROBLEMS + 1
 
 
 # --- large inputs ---
