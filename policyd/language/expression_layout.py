@@ -51,7 +51,7 @@ MACROS: Final = frozenset(
 
 _ARITHMETIC: Final = frozenset("+-*/%")
 _SHORT: Final = 10
-"""Characters of a constant up to which a list of such may fill its lines."""
+"""Characters of a constant, with its comma, up to which a list of such may fill its lines."""
 
 _Link = Select | Index | Call
 
@@ -227,14 +227,15 @@ class ExpressionLayout:
     def _list(self, elements: Sequence[Element]) -> Doc:
         start = self._pieces.position
         opening = self.token()
-        short = _are_short(elements)
         parts: list[Doc] = []
-        for at, element in enumerate(elements):
-            begun = self._pieces.position
+        for element in elements:
             mark = [self.token()] if element.optional else []
-            laid = concat(line(1 if at else 0), *mark, self.expression(element.value))
-            parts.append(self.grouped(begun, laid) if short and at else laid)
-        return self._brackets(start, opening, parts)
+            parts.append(concat(*mark, self.expression(element.value)))
+        fills = all(map(_is_short, elements, parts))
+        lines: list[Doc] = [concat(line(min(at, 1)), part) for at, part in enumerate(parts)]
+        if fills:
+            lines = [*lines[:1], *(group(laid) for laid in lines[1:])]
+        return self._brackets(start, opening, lines)
 
     def _map(self, entries: Sequence[Entry]) -> Doc:
         start = self._pieces.position
@@ -324,10 +325,8 @@ def _variables(call: Call) -> int:
     return count
 
 
-def _are_short(elements: Sequence[Element]) -> bool:
-    return all(
-        isinstance(element.value, Literal)
-        and not element.optional
-        and element.value.span.end - element.value.span.start <= _SHORT
-        for element in elements
-    )
+def _is_short(element: Element, laid: Doc) -> bool:
+    """Say whether an element is a constant of few characters, and no comment belongs to it."""
+    if element.optional or not isinstance(element.value, Literal):
+        return False
+    return laid.shape.width <= _SHORT and not laid.shape.ends

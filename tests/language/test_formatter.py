@@ -246,6 +246,7 @@ def test_the_canonical_layout_is_found_again_when_lines_are_joined(text):
         ("let a=[,]\n\n\n\nlet b={,}", "let a = []\n\nlet b = {}\n"),
         ("let a = [1 // one\n, 2 // two\n,]", "let a = [\n  1,  // one\n  2,  // two\n]\n"),
         ("let a = f(x // of x\n, y)", "let a = f(\n  x,  // of x\n  y\n)\n"),
+        ("let a = [1, - // c\n2, 3]", "let a = [\n  1,\n  -  // c\n  2,\n  3,\n]\n"),
         ("let a = f(// none\n)", "let a = f(  // none\n)\n"),
         ("let a = - 2 . abs ( ) - - 3", "let a = -2.abs() - -3\n"),
         ("let a = x // why\n.y", "let a = x  // why\n  .y\n"),
