@@ -348,7 +348,7 @@ class Builder(Transformer[Token, Any]):
             case "NULL":
                 return Literal("null_type", None, span)
             case "QUANTITY":
-                return Literal("quantity", str(token), span)
+                return Literal("quantity", self._read(literals.quantity, token) or "0", span)
             case "FLOAT":
                 return Literal("double", float(token), span)
             case kind:

@@ -11,19 +11,19 @@ from policyd.language import typed as ir
 from policyd.language.libraries.formatting import find_mistake
 
 if TYPE_CHECKING:
-    from policyd.language.checker import Checker
+    from policyd.language.check import Check
 
 
-def check_format(checker: Checker, args: tuple[ir.Typed, ...]) -> None:
+def check_format(check: Check, args: tuple[ir.Typed, ...]) -> None:
     """Report a clause that has no value, or one of a kind that it cannot print."""
     text, values = args
     if not isinstance(text, ir.Constant) or not isinstance(text.value, str):
         return
     if not isinstance(values, ir.MakeList) or values.optional:
         return
-    given = [checker.final(value) for value in values.elements]
-    mistake = find_mistake(text.value, given, checker.env.dialect)
+    given = [check.final(value) for value in values.elements]
+    mistake = find_mistake(text.value, given, check.env.dialect)
     if mistake is not None:
         at = mistake.argument
         span = values.span if at is None else values.elements[at].span
-        checker.report("E209", mistake.message, span)
+        check.report("E209", mistake.message, span)

@@ -15,7 +15,7 @@ from policyd.values.errors import ValueFault
 from policyd.values.times import parse_duration, parse_timestamp
 
 if TYPE_CHECKING:
-    from policyd.language.checker import Checker
+    from policyd.language.check import Check
 
 _READERS: Final[Mapping[str, tuple[int, str, str, Callable[[Any], Any]]]] = {
     "matches": (1, "E208", "regular expression", compile_pattern),
@@ -26,7 +26,7 @@ _READERS: Final[Mapping[str, tuple[int, str, str, Callable[[Any], Any]]]] = {
 }
 
 
-def check_literal_arguments(checker: Checker, name: str, args: tuple[ir.Typed, ...]) -> None:
+def check_literal_arguments(check: Check, name: str, args: tuple[ir.Typed, ...]) -> None:
     """Report a literal argument that the function cannot take."""
     known = _READERS.get(name)
     if known is None:
@@ -41,4 +41,4 @@ def check_literal_arguments(checker: Checker, name: str, args: tuple[ir.Typed, .
         read(argument.value)
     except ValueFault as fault:
         message = fault.message if what in fault.message else f"this is no {what}: {fault.message}"
-        checker.report(code, message, argument.span)
+        check.report(code, message, argument.span)

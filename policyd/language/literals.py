@@ -6,7 +6,9 @@ https://github.com/google/cel-spec/blob/master/doc/langdef.md#values
 import re
 from typing import Any, Final
 
+from policyd.values.errors import ValueFault
 from policyd.values.numbers import INT_MAX, UINT_MAX, Uint
+from policyd.values.quantity import Quantity
 
 
 class LiteralFault(Exception):  # noqa: N818 - becomes a diagnostic, is no error of the program
@@ -50,6 +52,19 @@ def unsigned(text: str) -> Uint:
     if value > UINT_MAX:
         raise _out_of_range(text, "uint", "0 to 18446744073709551615")
     return Uint(value)
+
+
+def quantity(text: str) -> str:
+    """Give the text of a quantity literal.
+
+    Raises:
+        LiteralFault: it is past what a quantity can be.
+    """
+    try:
+        Quantity.parse(text)
+    except ValueFault as fault:
+        raise LiteralFault("E105", fault.message, 0, len(text)) from None
+    return text
 
 
 def _whole(text: str) -> int:

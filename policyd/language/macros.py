@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from policyd.language import typed as ir
+from policyd.language.overloads import apply
+from policyd.language.selecting import select
 from policyd.language.syntax import Call, Expr, ListOf, Literal, MapOf, Name, Select, unwrap
 from policyd.language.types import (
     BOOL,
@@ -24,19 +26,19 @@ from policyd.language.types import (
 )
 
 if TYPE_CHECKING:
-    from policyd.language.checker import Checker
+    from policyd.language.check import Check
 
-Macro = Callable[["Checker", Call], "ir.Typed | None"]
+Macro = Callable[["Check", Call], "ir.Typed | None"]
 
 
-def _variable(checker: Checker, expr: Expr) -> str | None:
+def _variable(check: Check, expr: Expr) -> str | None:
     """Give the name that a macro's variable argument declares."""
     inner = unwrap(expr)
     if isinstance(inner, Name) and not inner.root and inner is expr:
         return inner.name
     if isinstance(inner, Call) and _is_cel(inner, "iterVar"):
         return _numbered(inner, "@it")
-    checker.report(
+    check.report(
         "E214",
         "a macro's variable must be a plain name",
         expr.span,
@@ -54,9 +56,9 @@ def _numbered(call: Call, prefix: str) -> str:
     return ":".join([prefix, *parts])
 
 
-def _element_types(checker: Checker, range_: ir.Typed, count: int) -> tuple[Type, ...] | None:
+def _element_types(check: Check, range_: ir.Typed, count: int) -> tuple[Type, ...] | None:
     """Give the types of one or two variables over a range."""
-    type_ = checker.type_of(range_)
+    type_ = check.type_of(range_)
     if type_.kind is Kind.NULLABLE:
         type_ = type_.params[0]
     match type_.kind:
@@ -67,29 +69,29 @@ def _element_types(checker: Checker, range_: ir.Typed, count: int) -> tuple[Type
         case Kind.DYN | Kind.ERROR:
             return (DYN,) * count
         case Kind.VAR:
-            checker.types.assignable((type_,), (DYN,))
+            check.types.assignable((type_,), (DYN,))
             return (DYN,) * count
         case _:
-            message = f"a macro goes over a list or a map, not {checker.final(range_)}"
-            checker.report("E214", message, range_.span)
+            message = f"a macro goes over a list or a map, not {check.final(range_)}"
+            check.report("E214", message, range_.span)
             return None
 
 
 def _loop_scope(
-    checker: Checker, call: Call, names: tuple[Expr, ...]
+    check: Check, call: Call, names: tuple[Expr, ...]
 ) -> tuple[ir.Typed, tuple[ir.Local, ...]] | None:
     """Check a macro's range and make its variables."""
     assert call.target is not None  # noqa: S101 - macros of this kind are methods
-    range_ = checker.check(call.target)
-    variables = [_variable(checker, name) for name in names]
-    types = _element_types(checker, range_, len(names))
+    range_ = check.check(call.target)
+    variables = [_variable(check, name) for name in names]
+    types = _element_types(check, range_, len(names))
     if types is None or None in variables:
         return None
     if len(variables) == 2 and variables[0] == variables[1]:
-        checker.report("E214", "the two variables of a macro need two names", names[1].span)
+        check.report("E214", "the two variables of a macro need two names", names[1].span)
         return None
     locals_ = tuple(
-        checker.local(variable or "", type_, name.span)
+        check.local(variable or "", type_, name.span)
         for variable, type_, name in zip(variables, types, names, strict=True)
     )
     return range_, locals_
@@ -104,178 +106,179 @@ def _slots(locals_: tuple[ir.Local, ...]) -> tuple[int, ...]:
 
 
 def _quantifier(kind: str) -> Macro:
-    def expand(checker: Checker, call: Call) -> ir.Typed | None:
+    def expand(check: Check, call: Call) -> ir.Typed | None:
         if len(call.args) not in (2, 3):
             return None
         if call.name == "existsOne" and len(call.args) == 2:
-            checker.not_portable("Kubernetes calls this `exists_one`", call.name_span)
-        made = _loop_scope(checker, call, call.args[:-1])
+            check.not_portable("Kubernetes calls this `exists_one`", call.name_span)
+        made = _loop_scope(check, call, call.args[:-1])
         if made is None:
-            return checker.error(call.span)
+            return check.error(call.span)
         range_, locals_ = made
-        with checker.scope(_scope_of(locals_)):
-            body = checker.check(call.args[-1])
-        checker.require(body, BOOL, f"the condition of `{call.name}`")
+        with check.scope(_scope_of(locals_)):
+            body = check.check(call.args[-1])
+        check.require(body, BOOL, f"the condition of `{call.name}`")
         return ir.Loop(kind, range_, _slots(locals_), None, body, BOOL, call.span)
 
     return expand
 
 
-def _filter(checker: Checker, call: Call) -> ir.Typed | None:
+def _filter(check: Check, call: Call) -> ir.Typed | None:
     if len(call.args) != 2:
         return None
-    made = _loop_scope(checker, call, call.args[:1])
+    made = _loop_scope(check, call, call.args[:1])
     if made is None:
-        return checker.error(call.span)
+        return check.error(call.span)
     range_, locals_ = made
-    with checker.scope(_scope_of(locals_)):
-        keep = checker.check(call.args[1])
-    checker.require(keep, BOOL, "the condition of `filter`")
+    with check.scope(_scope_of(locals_)):
+        keep = check.check(call.args[1])
+    check.require(keep, BOOL, "the condition of `filter`")
     type_ = list_of(locals_[0].type)
     return ir.Loop("list", range_, _slots(locals_), keep, None, type_, call.span)
 
 
 def _mapping(kind: str, variables: int) -> Macro:
-    def expand(checker: Checker, call: Call) -> ir.Typed | None:
+    def expand(check: Check, call: Call) -> ir.Typed | None:
         if len(call.args) not in (variables + 1, variables + 2):
             return None
-        made = _loop_scope(checker, call, call.args[:variables])
+        made = _loop_scope(check, call, call.args[:variables])
         if made is None:
-            return checker.error(call.span)
+            return check.error(call.span)
         range_, locals_ = made
-        with checker.scope(_scope_of(locals_)):
+        with check.scope(_scope_of(locals_)):
             conditions = call.args[variables:-1]
-            keep = checker.check(conditions[0]) if conditions else None
-            body = checker.check(call.args[-1])
+            keep = check.check(conditions[0]) if conditions else None
+            body = check.check(call.args[-1])
         if keep is not None:
-            checker.require(keep, BOOL, f"the condition of `{call.name}`")
-        type_ = _mapped_type(checker, kind, range_, body)
+            check.require(keep, BOOL, f"the condition of `{call.name}`")
+        type_ = _mapped_type(check, kind, range_, body)
         return ir.Loop(kind, range_, _slots(locals_), keep, body, type_, call.span)
 
     return expand
 
 
-def _mapped_type(checker: Checker, kind: str, range_: ir.Typed, body: ir.Typed) -> Type:
+def _mapped_type(check: Check, kind: str, range_: ir.Typed, body: ir.Typed) -> Type:
     if kind == "list":
         return list_of(body.type)
     if kind == "map":
-        base = checker.type_of(range_)
+        base = check.type_of(range_)
         key = {Kind.MAP: base.params[0] if base.params else DYN, Kind.LIST: INT}
         return map_of(key.get(base.kind, DYN), body.type)
-    final = checker.type_of(body)
+    final = check.type_of(body)
     return final if final.kind is Kind.MAP else map_of(DYN, DYN)
 
 
-def _entries(checker: Checker, call: Call) -> ir.Typed | None:
+def _entries(check: Check, call: Call) -> ir.Typed | None:
     if len(call.args) not in (3, 4):
         return None
     result = unwrap(call.args[-1])
     if isinstance(result, MapOf) and len(result.entries) > 1:
-        checker.report("E214", "`transformMapEntry` makes one entry for each element", result.span)
-        return checker.error(call.span)
-    expanded = _mapping("entries", 2)(checker, call)
+        check.report("E214", "`transformMapEntry` makes one entry for each element", result.span)
+        return check.error(call.span)
+    expanded = _mapping("entries", 2)(check, call)
     if isinstance(expanded, ir.Loop) and expanded.body is not None:
-        checker.require(expanded.body, map_of(DYN, DYN), "the result of `transformMapEntry`")
+        check.require(expanded.body, map_of(DYN, DYN), "the result of `transformMapEntry`")
     return expanded
 
 
-def _has(checker: Checker, call: Call) -> ir.Typed | None:
+def _has(check: Check, call: Call) -> ir.Typed | None:
     if len(call.args) != 1:
-        checker.report("E212", "`has` takes 1 argument", call.name_span)
-        return checker.error(call.span)
+        check.report("E212", "`has` takes 1 argument", call.name_span)
+        return check.error(call.span)
     field = unwrap(call.args[0])
     if isinstance(field, Select) and not field.optional:
-        return checker.select(checker.check(field.operand), field, test=True)
-    checker.report(
+        return select(check, check.check(field.operand), field, test=True)
+    check.report(
         "E214",
         "`has` takes a field selection such as `pod.spec.nodeName`",
         call.args[0].span,
         helps=('ask whether a map has a key with `"key" in map`',),
     )
-    return checker.error(call.span)
+    return check.error(call.span)
 
 
 def _optional_map(*, flat: bool) -> Macro:
-    def expand(checker: Checker, call: Call) -> ir.Typed | None:
+    def expand(check: Check, call: Call) -> ir.Typed | None:
         if len(call.args) != 2 or call.target is None:
             return None
-        target = checker.check(call.target)
-        name = _variable(checker, call.args[0])
-        type_ = checker.type_of(target)
+        target = check.check(call.target)
+        name = _variable(check, call.args[0])
+        type_ = check.type_of(target)
         known = type_.kind in (Kind.DYN, Kind.ERROR, Kind.VAR)
         if name is None or not (known or type_.kind is Kind.OPTIONAL):
             if name is not None:
-                message = f"`{call.name}` is of optional values, not of {checker.final(target)}"
-                checker.report("E214", message, call.name_span)
-            return checker.error(call.span)
+                message = f"`{call.name}` is of optional values, not of {check.final(target)}"
+                check.report("E214", message, call.name_span)
+            return check.error(call.span)
         inner = type_.params[0] if type_.kind is Kind.OPTIONAL else DYN
-        local = checker.local(name, inner, call.args[0].span)
-        with checker.scope({name: local}):
-            body = checker.check(call.args[1])
+        local = check.local(name, inner, call.args[0].span)
+        with check.scope({name: local}):
+            body = check.check(call.args[1])
         if flat:
-            checker.require(body, optional_of(DYN), "the result of `optFlatMap`")
+            check.require(body, optional_of(DYN), "the result of `optFlatMap`")
         result = body.type if flat else optional_of(body.type)
         return ir.OptionalMap(target, local.slot, body, flat, result, call.span)
 
     return expand
 
 
-def _bind(checker: Checker, call: Call) -> ir.Typed | None:
+def _bind(check: Check, call: Call) -> ir.Typed | None:
     if len(call.args) != 3:
-        checker.report("E212", "`cel.bind` takes a name, a value and an expression", call.name_span)
-        return checker.error(call.span)
-    name = _variable(checker, call.args[0])
-    init = checker.check(call.args[1])
-    local = checker.local(name or "", init.type, call.args[0].span)
-    checker.hold(local.slot, init)
-    with checker.scope({name: local} if name else {}):
-        body = checker.check(call.args[2])
+        check.report("E212", "`cel.bind` takes a name, a value and an expression", call.name_span)
+        return check.error(call.span)
+    name = _variable(check, call.args[0])
+    init = check.check(call.args[1])
+    local = check.local(name or "", init.type, call.args[0].span)
+    check.hold(local.slot, init)
+    with check.scope({name: local} if name else {}):
+        body = check.check(call.args[2])
     return ir.Bind(local.slot, init, body, body.type, call.span)
 
 
-def _block(checker: Checker, call: Call) -> ir.Typed | None:
+def _block(check: Check, call: Call) -> ir.Typed | None:
     """Expand `cel.block([a, b], body)`, where `cel.index(n)` is the n-th of the list."""
     if len(call.args) != 2 or not isinstance(call.args[0], ListOf):
-        checker.report("E214", "`cel.block` takes a list and an expression", call.name_span)
-        return checker.error(call.span)
-    if not checker.may_nest(len(call.args[0].elements), call.span):
-        return checker.error(call.span)
+        check.report("E214", "`cel.block` takes a list and an expression", call.name_span)
+        return check.error(call.span)
+    if not check.may_nest(len(call.args[0].elements), call.span):
+        return check.error(call.span)
     scope: dict[str, ir.Typed] = {}
     bound: list[tuple[ir.Local, ir.Typed]] = []
-    with checker.scope(scope), checker.deeper(len(call.args[0].elements)):
+    with check.scope(scope), check.deeper(len(call.args[0].elements)):
         for at, element in enumerate(call.args[0].elements):
-            init = checker.check(element.value)
-            local = checker.local(f"@index:{at}", init.type, element.value.span)
-            checker.hold(local.slot, init)
+            init = check.check(element.value)
+            local = check.local(f"@index:{at}", init.type, element.value.span)
+            check.hold(local.slot, init)
             scope[local.name] = local
             bound.append((local, init))
-        body = checker.check(call.args[1])
+        body = check.check(call.args[1])
     for local, init in reversed(bound):
         body = ir.Bind(local.slot, init, body, body.type, call.span)
     return body
 
 
 def _reference(prefix: str) -> Macro:
-    def expand(checker: Checker, call: Call) -> ir.Typed | None:
-        return checker.check(Name(_numbered(call, prefix), span=call.span))
+    def expand(check: Check, call: Call) -> ir.Typed | None:
+        return check.check(Name(_numbered(call, prefix), span=call.span))
 
     return expand
 
 
-def _sort_by(checker: Checker, call: Call) -> ir.Typed | None:
+def _sort_by(check: Check, call: Call) -> ir.Typed | None:
     """Expand `list.sortBy(x, key)` to the list and the list of its keys."""
     if len(call.args) != 2:
         return None
-    made = _loop_scope(checker, call, call.args[:1])
+    made = _loop_scope(check, call, call.args[:1])
     if made is None:
-        return checker.error(call.span)
+        return check.error(call.span)
     range_, locals_ = made
-    with checker.scope(_scope_of(locals_)):
-        key = checker.check(call.args[1])
-    items = checker.local("@items", range_.type, range_.span)
-    checker.hold(items.slot, range_)
+    with check.scope(_scope_of(locals_)):
+        key = check.check(call.args[1])
+    items = check.local("@items", range_.type, range_.span)
+    check.hold(items.slot, range_)
     keys = ir.Loop("list", items, _slots(locals_), None, key, list_of(key.type), call.span)
-    body = checker.apply(
+    body = apply(
+        check,
         "@sortByAssociatedKeys",
         "sortBy",
         (items, keys),

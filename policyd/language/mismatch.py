@@ -10,7 +10,7 @@ from policyd.language.source import Span
 from policyd.language.types import Kind, Type
 
 if TYPE_CHECKING:
-    from policyd.language.checker import Checker
+    from policyd.language.check import Check
 
 _VERBS: Final = {
     "+": "add",
@@ -24,7 +24,7 @@ _MAX_SHOWN: Final = 5
 
 
 def explain_mismatch(
-    checker: Checker,
+    check: Check,
     name: str,
     shown: str,
     args: Sequence[ir.Typed],
@@ -33,25 +33,25 @@ def explain_mismatch(
     member: bool,
 ) -> None:
     """Report a call that fits no overload."""
-    types = [checker.final(arg) for arg in args]
+    types = [check.final(arg) for arg in args]
     if name == "@in" or (not name[0].isalpha() and "_" in name):
-        _operator(checker, shown, args, types, name_span)
+        _operator(check, shown, args, types, name_span)
         return
-    function = checker.env.function_table[name]
+    function = check.env.function_table[name]
     considered = [o for o in function.overloads if o.member == member]
     if not considered:
         other = "a method" if not member else "a function"
         form = f"x.{name}(…)" if not member else f"{name}(x)"
-        checker.report("E204", f"`{name}` is {other}", name_span, helps=(f"write `{form}`",))
+        check.report("E204", f"`{name}` is {other}", name_span, helps=(f"write `{form}`",))
         return
     counts = sorted({len(o.params) - member for o in considered})
     given = len(args) - member
     if given not in counts:
-        checker.report(
+        check.report(
             "E212",
             f"`{name}` takes {_counts(counts)}, not {given}",
             name_span,
-            helps=_signatures(checker, name, member=member),
+            helps=_signatures(check, name, member=member),
         )
         return
     of = (
@@ -59,16 +59,16 @@ def explain_mismatch(
         if member
         else (f"{name}({', '.join(map(str, types))})")
     )
-    checker.report(
+    check.report(
         "E204",
         f"there is no `{of}`",
         name_span,
-        helps=_signatures(checker, name, member=member),
+        helps=_signatures(check, name, member=member),
     )
 
 
 def _operator(
-    checker: Checker, op: str, args: Sequence[ir.Typed], types: Sequence[Type], span: Span
+    check: Check, op: str, args: Sequence[ir.Typed], types: Sequence[Type], span: Span
 ) -> None:
     related = tuple((arg.span, str(t)) for arg, t in zip(args, types, strict=True))
     if len(args) == 1:
@@ -79,7 +79,7 @@ def _operator(
         message = f"cannot {_VERBS[op]} {types[0]} {_JOINERS[op]} {types[1]}"
     else:
         message = f"cannot compare {types[0]} with {types[1]} by `{op}`"
-    checker.report("E204", message, span, related=related, helps=_remedy(op, types))
+    check.report("E204", message, span, related=related, helps=_remedy(op, types))
 
 
 def _remedy(op: str, types: Sequence[Type]) -> tuple[str, ...]:
@@ -106,8 +106,8 @@ def _counts(counts: Sequence[int]) -> str:
     return f"{text} argument" if counts == [1] else f"{text} arguments"
 
 
-def _signatures(checker: Checker, name: str, *, member: bool) -> tuple[str, ...]:
-    overloads = [o for o in checker.env.function_table[name].overloads if o.member == member]
+def _signatures(check: Check, name: str, *, member: bool) -> tuple[str, ...]:
+    overloads = [o for o in check.env.function_table[name].overloads if o.member == member]
     shown = []
     for o in overloads[:_MAX_SHOWN]:
         params = ", ".join(map(str, o.params[1:] if member else o.params))

@@ -15,7 +15,7 @@ from policyd.language.bounds import Bounds, of_fault
 from policyd.language.builder import Builder, SyntaxFault
 from policyd.language.decoding import too_long
 from policyd.language.diagnostics import RuleError
-from policyd.language.limits import MAX_SOURCE
+from policyd.language.limits import MAX_DIAGNOSTICS, MAX_SOURCE
 from policyd.language.source import Source
 from policyd.language.syntax import Expr, File
 
@@ -72,7 +72,8 @@ def _parse(source: Source, start: str) -> Any:
     except SyntaxFault as fault:
         raise RuleError((of_fault(source, fault),)) from None
     if parser.builder.faults:
-        raise RuleError(tuple(of_fault(source, fault) for fault in parser.builder.faults))
+        faults = parser.builder.faults[:MAX_DIAGNOSTICS]
+        raise RuleError(tuple(of_fault(source, fault) for fault in faults))
     return tree
 
 

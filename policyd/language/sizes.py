@@ -56,34 +56,38 @@ def comparing_cost(left: Any, right: Any) -> int:
     As `weight` does, it stops counting once the limit is passed.
     """
     cls = left.__class__
-    if cls is str or cls is bytes:
-        return len(left) // COMPARED if cls is right.__class__ else 0
     if not (cls is list or cls is Optional or isinstance(left, dict)):
-        return 0
+        return one_text_cost(left)
     total = 0
     waiting = [(left, right)]
     while waiting:
         one, other = waiting.pop()
         total += 1
         cls = one.__class__
-        if cls is str or cls is bytes:
-            total += len(one) // COMPARED
-        elif cls is list and other.__class__ is list:
+        if cls is list and other.__class__ is list:
             if len(one) == len(other):
                 waiting.extend(zip(one, other, strict=True))
         elif cls is Optional and other.__class__ is Optional:
             waiting.append((one.value, other.value))
         elif isinstance(one, dict) and isinstance(other, dict) and len(one) == len(other):
             waiting.extend((value, other[key]) for key, value in one.items() if key in other)
+        else:
+            total += one_text_cost(one)
         if total + len(waiting) > _ENOUGH:
             return _ENOUGH
     return total
 
 
 def one_text_cost(value: Any) -> int:
-    """Give the units of work for comparing a value with another; only texts cost any."""
+    """Give the units of work for comparing a value with another; only texts cost any.
+
+    Values of a library that are texts inside tell their length as `cel_length`.
+    """
     cls = value.__class__
-    return len(value) // COMPARED if cls is str or cls is bytes else 0
+    if cls is str or cls is bytes:
+        return len(value) // COMPARED
+    length: int = getattr(value, "cel_length", 0)
+    return length // COMPARED
 
 
 def scan_cost(items: list[Any], value: Any) -> int:

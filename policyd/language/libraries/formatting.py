@@ -39,6 +39,8 @@ _NUMBERS: Final = frozenset({int, Uint, float})
 _TEXTUAL: Final = frozenset({str, bytes, int, Uint, float, bool, Timestamp, Duration, TypeValue})
 _SUPERSCRIPTS: Final = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _WEIGHT: Final = 2  # units for a part of a value; a double with six decimals has some 20 characters
+_LARGE: Final = 1e21
+_MAX_DIGITS: Final = 420  # of the largest double, with commas
 _Clause = Callable[[Any, int | None], str]
 
 
@@ -59,7 +61,13 @@ def declare(dialect: Dialect) -> Function:
 def _cost(template: str, args: list[Any]) -> int:
     clauses = _CLAUSE.finditer(template) if "." in template else ()
     precisions = sum(min(_precision(found[2]), MAX_PRECISION) for found in clauses if found[1])
-    return text_cost(len(template), precisions) + _WEIGHT * weight(args)
+    return text_cost(len(template), precisions) + _WEIGHT * weight(args) + _long_doubles(args)
+
+
+def _long_doubles(args: list[Any]) -> int:
+    """Give the units of work for the digits before the point of very large doubles."""
+    large = [it for it in args if it.__class__ is float and not -_LARGE < it < _LARGE]
+    return text_cost(_MAX_DIGITS) * len(large)
 
 
 def _precision(digits: str) -> int:

@@ -98,12 +98,22 @@ def library(dialect: Dialect) -> Library:  # noqa: ARG001 - the same in both
             ),
             function(
                 "optional.unwrap",
-                overload("optional_unwrap", "(list(optional_type(V))) -> list(V)", _unwrap),
+                overload(
+                    "optional_unwrap",
+                    "(list(optional_type(V))) -> list(V)",
+                    _unwrap,
+                    cost=len,
+                ),
                 doc="Gives the values of those in a list of optionals that have one.",
             ),
             function(
                 "unwrapOpt",
-                overload("optional_unwrapOpt", "list(optional_type(V)).() -> list(V)", _unwrap),
+                overload(
+                    "optional_unwrapOpt",
+                    "list(optional_type(V)).() -> list(V)",
+                    _unwrap,
+                    cost=len,
+                ),
                 doc="Gives the values of those in a list of optionals that have one.",
             ),
         ),

@@ -5,7 +5,7 @@ Answers are those of Kubernetes 1.36 (https://pkg.go.dev/k8s.io/apiserver/pkg/ce
 
 from policyd.language.declarations import Library, function, overload
 from policyd.language.dialect import Dialect
-from policyd.language.sizes import text_cost
+from policyd.language.sizes import one_text_cost, text_cost
 from policyd.values.errors import ValueFault
 from policyd.values.url import URL, check_uri
 
@@ -27,27 +27,29 @@ def library(dialect: Dialect) -> Library:  # noqa: ARG001 - the same in both dia
             ),
             function(
                 "getScheme",
-                overload("url_get_scheme", "url.() -> string", _scheme),
+                overload("url_get_scheme", "url.() -> string", _scheme, cost=one_text_cost),
                 doc="Gives the scheme of a URL, such as `https`, or the empty string.",
             ),
             function(
                 "getHost",
-                overload("url_get_host", "url.() -> string", _host),
+                overload("url_get_host", "url.() -> string", _host, cost=one_text_cost),
                 doc="Gives the host of a URL with its port, or the empty string.",
             ),
             function(
                 "getHostname",
-                overload("url_get_hostname", "url.() -> string", _hostname),
+                overload("url_get_hostname", "url.() -> string", _hostname, cost=one_text_cost),
                 doc="Gives the host of a URL without its port and without brackets.",
             ),
             function(
                 "getPort",
-                overload("url_get_port", "url.() -> string", _port),
+                overload("url_get_port", "url.() -> string", _port, cost=one_text_cost),
                 doc="Gives the port of a URL as a string, or the empty string.",
             ),
             function(
                 "getEscapedPath",
-                overload("url_get_escaped_path", "url.() -> string", _escaped_path),
+                overload(
+                    "url_get_escaped_path", "url.() -> string", _escaped_path, cost=one_text_cost
+                ),
                 doc="Gives the path of a URL, with what needs it percent-escaped.",
             ),
             function(
