@@ -11,6 +11,9 @@ from policyd.values.errors import ValueFault
 from policyd.values.numbers import UINT_MAX
 from policyd.values.quoting import quote
 
+MAX_TEXT: Final = 256
+"""The longest version that is read, in characters. Names of container tags are half as long."""
+
 _DIGITS: Final = frozenset("0123456789")
 _WORD: Final = _DIGITS | frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-")
 
@@ -36,8 +39,10 @@ class Semver:
         and patch numbers where they are left out, as Kubernetes does.
 
         Raises:
-            ValueFault: the text is no version.
+            ValueFault: the text is no version, or is longer than `MAX_TEXT`.
         """
+        if len(text) > MAX_TEXT:
+            raise ValueFault(f"version text is longer than the limit of {MAX_TEXT} characters")
         return _parse(_normalized(text) if normalize else text)
 
     def __str__(self) -> str:

@@ -70,6 +70,11 @@ class URL:
         return self.text
 
     @property
+    def cel_length(self) -> int:
+        """Give the length of its text, which is what comparing it takes."""
+        return len(self.text)
+
+    @property
     def hostname(self) -> str:
         """Give the host without the port, and an IPv6 address without its brackets."""
         name = self.host[: len(self.host) - len(self._colon_port)]
