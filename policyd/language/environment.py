@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from policyd.language.checked import Checked
 from policyd.language.checker import Checker
 from policyd.language.diagnostics import Diagnostic, RuleError, Severity
-from policyd.language.interpreter import Program, plan
+from policyd.language.interpreter import plan
 from policyd.language.names import Names
 from policyd.language.parser import parse_expression
+from policyd.language.program import Program
 from policyd.language.source import Source
 from policyd.language.syntax import Expr
 

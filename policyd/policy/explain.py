@@ -12,7 +12,8 @@ from typing import Any, Final
 from policyd.language import typed as ir
 from policyd.language.environment import Checked
 from policyd.language.errors import EvaluationError
-from policyd.language.interpreter import Planner, Program
+from policyd.language.interpreter import Planner
+from policyd.language.program import Program
 from policyd.language.show import show
 from policyd.language.types import Kind
 from policyd.language.work import Frame

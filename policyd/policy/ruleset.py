@@ -6,7 +6,7 @@ from typing import Any
 
 from policyd.language.diagnostics import Diagnostic
 from policyd.language.environment import Checked
-from policyd.language.interpreter import Program
+from policyd.language.program import Program
 from policyd.language.source import Source, Span
 from policyd.language.types import Type
 from policyd.policy.params import Parameter
