@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policyd.language.declarations import Overload
-from policyd.language.limits import MAX_LIST, MAX_STRING
+from policyd.language.limits import MAX_LIST, MAX_STRING, MAX_WORK
 from policyd.language.standard import standard_functions
 from tests.language.libraries.evaluation import (
     CEL,
@@ -179,7 +179,7 @@ def test_a_string_past_the_limit_is_refused_before_it_is_made(expression):
     message = limit_of(expression, s=big, l=["a"] * 50_000, q='"' * (MAX_STRING - 10))
     assert message in (
         f"a string may have at most {MAX_STRING:,} characters",
-        "this takes more work than one evaluation may",
+        f"this takes more than {MAX_WORK:,} units of work, the limit of one evaluation",
     )
 
 
