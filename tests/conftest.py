@@ -13,6 +13,12 @@ from hypothesis import HealthCheck, settings
 
 from tests.shared import ABSENT, SHARED
 
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Workers are measured by `make test`; the processes that tests start are left as users have
+    # them, for what they import and how long they take is tested.
+    for name in [name for name in os.environ if name.startswith("COVERAGE_PROCESS")]:
+        del os.environ[name]
+
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
 
 settings.register_profile("dev", max_examples=100, deadline=None)
