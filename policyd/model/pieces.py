@@ -54,10 +54,9 @@ def yaml_pieces(blocks: Iterable[bytes], *, lists: bool = True) -> Iterator[Piec
     yield from splitter.finish()
 
 
-# What starts in the first column: a document, an element of a list, anything but a comment.
-_OUTERMOST: Final = re.compile(
-    rb"^(?:(---)(?=[ \t\r\n]|\Z)|(-)(?=[ \t\r\n]|\Z)|[^ \t\r\n#])", re.MULTILINE
-)
+# What starts in the first column: a document, an element of a list, anything but a comment. The
+# line's end before it makes the search much faster than `^` does.
+_OUTERMOST: Final = re.compile(rb"\n(?:(---)(?=[ \t\r\n]|\Z)|(-)(?=[ \t\r\n]|\Z)|(?=[^ \t\r\n#]))")
 _ITEMS_LINE: Final = re.compile(rb"items:[ \t]*(?:#[^\n]*)?\r?\n")
 
 
@@ -74,8 +73,8 @@ class _YamlSplitter:
 
     def feed(self, block: bytes) -> Iterator[Piece]:
         start = 0
-        for found in _OUTERMOST.finditer(block):
-            at = found.start()
+        for found in _OUTERMOST.finditer(b"\n" + block):
+            at = found.start()  # of the line in the block
             if found[1]:
                 yield from self._end(block[start:at])
                 self.head, self.in_items, self.expects_items = None, False, False
