@@ -35,6 +35,8 @@ _SUSPECT: Final = re2.compile(
     rf"""|{_LINE}(?:"[^\n]*: [^\n]*"|'[^\n]*: [^\n]*') *:[ \n]"""
     # The ends of documents, and block texts on a line of their own.
     r"|\n(?:\.\.\.|---)|(?:^|\n) *\|"
+    # Deep nesting, for which py-yaml12 has no limit: at most two levels fit in a column.
+    r"|(?:- +){5}|(?:^|\n) {150}"
     # Tabs, carriage returns, other control characters, and what YAML 1.1 takes for line ends.
     r"|[\x00-\x09\x0b-\x1f\x7f\x{80}-\x{9f}\x{2028}\x{2029}\x{feff}\x{fffe}\x{ffff}]"
     ")"

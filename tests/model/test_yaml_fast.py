@@ -72,6 +72,30 @@ def test_what_kubectl_prints_is_read_fast(text):
     assert agree(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("- " * 1_000_000 + "a\n", id="dashes"),
+        pytest.param("".join(" " * at + "a:\n" for at in range(3000)), id="maps"),
+        pytest.param("".join(" " * at + "-\n" for at in range(3000)), id="lists"),
+        pytest.param("a: " + "[" * 1_000_000 + "\n", id="brackets"),
+        pytest.param("- ? " * 300_000 + "\n", id="keys"),
+    ],
+)
+def test_deep_nesting_is_left_to_the_careful_reader(text):
+    """The fast reader would run out of stack, which ends the process."""
+    assert fast_json(text.encode()) is None
+
+
+def test_the_deepest_text_that_is_left_to_the_fast_reader_is_no_trouble_for_it():
+    lines = [
+        line for at in range(75) for line in (" " * 2 * at + "a:\n", " " * 2 * at + "- - - -\n")
+    ]
+    fast_json("".join(lines).encode())
+    levels = [f"{' ' * at}a:\n{' ' * at}- b:\n" for at in range(0, 149, 2)]
+    fast_json("".join(levels).encode())
+
+
 def test_bytes_that_are_not_utf_8_are_left_to_the_careful_reader():
     assert fast_json(b"a: \xff\n") is None
 
