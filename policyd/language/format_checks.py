@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 def check_format(check: Check, args: tuple[ir.Typed, ...]) -> None:
     """Report a clause that has no value, or one of a kind that it cannot print."""
+    if len(args) != 2:
+        return  # which is a fault of its own, and reported
     text, values = args
     if not isinstance(text, ir.Constant) or not isinstance(text.value, str):
         return

@@ -335,3 +335,13 @@ def test_a_quantity_literal_past_the_limit_is_refused(text):
 
 def test_faults_in_literals_are_reported_up_to_the_limit():
     assert len(refused(", ".join([r"'\q'"] * 1000).join("[]"))) == MAX_DIAGNOSTICS
+
+
+@pytest.mark.parametrize("arguments", ["", "[1], 2", "1, 2, 3"])
+@pytest.mark.parametrize(
+    "call", ['"%s".format({})', '"a".matches({})', '"a".find({})', "duration({})", "timestamp({})"]
+)
+def test_literal_checks_bear_any_number_of_arguments(call, arguments):
+    with pytest.raises(RuleError) as error:
+        Environment().compile(call.format(arguments))
+    assert {d.code for d in error.value.diagnostics} <= {"E204", "E212"}
