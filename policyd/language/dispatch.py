@@ -87,13 +87,22 @@ def is_settled(
     """Give the implementation where the types leave only one choice."""
     if len(overloads) != 1:
         return None
-    for wanted, type_ in zip(overloads[0].params, given, strict=True):
-        if wanted.kind in (Kind.PARAM, Kind.DYN):
-            continue
-        if type_ == NULL and wanted != NULL:
-            return None
-        if type_.kind in (Kind.DYN, Kind.VAR, Kind.ERROR, Kind.PARAM):
-            return None
-        if type_.kind is Kind.NULLABLE and wanted.kind is not Kind.NULLABLE:
-            return None
-    return overloads[0].implementation
+    if all(_certainly(w, t) for w, t in zip(overloads[0].params, given, strict=True)):
+        return overloads[0].implementation
+    return None
+
+
+def _certainly(wanted: Type, given: Type) -> bool:
+    """Say whether every value of a type is one that a parameter takes."""
+    match wanted.kind:
+        case Kind.PARAM | Kind.DYN:
+            return True
+        case Kind.NULLABLE:
+            inner = wanted.params[0]
+            return given == NULL or _certainly(
+                inner, given.params[0] if given.kind is Kind.NULLABLE else given
+            )
+        case Kind.LIST | Kind.MAP | Kind.OPTIONAL | Kind.TYPE:
+            return given.kind is wanted.kind
+        case _:
+            return given.kind is wanted.kind and given.name == wanted.name

@@ -345,3 +345,13 @@ def test_literal_checks_bear_any_number_of_arguments(call, arguments):
     with pytest.raises(RuleError) as error:
         Environment().compile(call.format(arguments))
     assert {d.code for d in error.value.diagnostics} <= {"E204", "E212"}
+
+
+@pytest.mark.parametrize(
+    "text", ["[1].map(v, v).major()", "{}.transformMap(k, v, v).family()", "(1 == 1).size()"]
+)
+def test_calls_of_the_wrong_kind_are_errors_where_nothing_is_checked(text):
+    env = Environment()
+    program = env.program(env.compile(text, check=False))
+    with pytest.raises(EvaluationError, match="no such overload"):
+        program.evaluate({})
