@@ -82,7 +82,7 @@ def _fits(expected: str, printed: str) -> bool:
     return re.fullmatch(pattern, printed) is not None
 
 
-class Session:
+class Shell:
     """What one page does: the files that it writes, and the commands that it runs among them."""
 
     def __init__(self, folder: Path) -> None:
@@ -127,10 +127,10 @@ class Session:
 
 def play(page: Page, folder: Path) -> Iterator[tuple[Command, tuple[str, ...]]]:
     """Write the files and run the commands of a page in its order; give what each prints."""
-    session = Session(folder)
+    shell = Shell(folder)
     for block in page.blocks:
         if "title" in block.attributes:
-            session.write(block.attributes["title"], block.text)
+            shell.write(block.attributes["title"], block.text)
         if block.language == "console":
             for command in commands(block):
-                yield command, session.run(command.text)
+                yield command, shell.run(command.text)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.docs.console import Session, commands, matches
+from tests.docs.console import Shell, commands, matches
 from tests.docs.pages import Block
 
 
@@ -42,10 +42,10 @@ def test_three_dots_stand_for_anything_and_nothing_else_does(expected, printed, 
     assert matches(expected, printed) is fits
 
 
-def test_a_session_has_the_rules_and_gives_the_status_of_the_last_command(tmp_path):
-    session = Session(tmp_path)
-    session.write("new/a.txt", "hello\n")
-    assert "gpu.expr" in session.run("ls rules")
-    assert session.run("cat new/a.txt; exit 3") == ("hello",)
-    assert session.run("echo $?") == ("3",)
-    assert session.run("policyd eval -e '1 +'; echo $?")[-1] == "2"
+def test_a_shell_has_the_rules_and_gives_the_status_of_the_last_command(tmp_path):
+    shell = Shell(tmp_path)
+    shell.write("new/a.txt", "hello\n")
+    assert "gpu.expr" in shell.run("ls rules")
+    assert shell.run("cat new/a.txt; exit 3") == ("hello",)
+    assert shell.run("echo $?") == ("3",)
+    assert shell.run("policyd eval -e '1 +'; echo $?")[-1] == "2"

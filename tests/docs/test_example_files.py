@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 from policyd.model.manifests import read_bytes
-from tests.docs.console import Session
+from tests.docs.console import Shell
 from tests.shared import ROOT
 
 FILES = sorted((ROOT / "examples").glob("*.yaml"))
@@ -25,5 +25,5 @@ def test_the_command_of_an_example_finds_a_node(path, tmp_path):
     found = re.search(r"^#   (policyd eval .*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     assert found, "say in a comment how the example is used: `#   policyd eval …`"
     assert f"examples/{path.name}" in shlex.split(found[1])
-    printed = Session(tmp_path).run(f"{found[1]}; echo status $?")
+    printed = Shell(tmp_path).run(f"{found[1]}; echo status $?")
     assert printed[-1] == "status 0", "\n".join(printed)

@@ -59,3 +59,9 @@ def test_every_workload_stands_in_the_page_of_operations():
 
 def test_the_size_from_which_on_a_bar_is_shown_is_the_one_of_the_page():
     assert f"more than {LARGE // 2**20} MiB" in _page("docs/operations.md")
+
+
+def test_the_readme_counts_the_cases_that_the_page_of_conformance_lists():
+    rows = re.findall(r"^\| ([\d,]+) \| ", _page("docs/conformance.md"), re.MULTILINE)
+    total = sum(int(row.replace(",", "")) for row in rows)
+    assert f"{total:,} cases" in _page("README.md")
