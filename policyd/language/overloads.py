@@ -64,8 +64,7 @@ def _fitting(
     check: Check, overloads: Sequence[Overload], types: tuple[Type, ...], *, lenient: bool
 ) -> tuple[list[Overload], Type]:
     """Give the overloads that fit, and their common result type: dyn where they differ."""
-    chosen: list[Overload] = []
-    result: Type | None = None
+    found: list[tuple[Overload, Type]] = []
     for candidate in overloads:
         if len(candidate.params) != len(types):
             continue
@@ -76,10 +75,10 @@ def _fitting(
         ):
             continue  # null is no quantity
         if check.types.assignable(types, params, lenient=lenient):
-            chosen.append(candidate)
-            given = check.types.resolve(declared)
-            if result is None:
-                result = given
-            elif result.kind is not Kind.DYN and given != result:
-                result = DYN
-    return chosen, result or ERROR
+            found.append((candidate, check.types.resolve(declared)))
+    if not any(check.types.resolve(type_).kind in (Kind.DYN, Kind.VAR) for type_ in types):
+        # What takes anything is there for arguments that nothing else takes.
+        found = [each for each in found if DYN not in each[0].params] or found
+    results = {result for _, result in found}
+    common = DYN if len(results) > 1 else next(iter(results), ERROR)
+    return [overload for overload, _ in found], common
