@@ -79,7 +79,7 @@ def test_normalizing_fills_up_and_drops_what_kubernetes_drops(text, printed):
         ("1.2.3-\ud800", "invalid character(s)"),
         ("18446744073709551616.0.0", "outside the limit of 18446744073709551615"),
         ("1.2.3-18446744073709551616", "outside the limit"),
-        ("9" * 100_000 + ".0.0", "outside the limit"),
+        ("9" * 100_000 + ".0.0", "longer than the limit of 256 characters"),
     ],
 )
 def test_what_is_no_version_is_refused_with_the_reason(text, message):
