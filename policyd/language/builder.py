@@ -136,7 +136,8 @@ class Builder(Transformer[Token, Any]):
 
     def type_ref(self, items: list[Any]) -> _TypeText:
         parts = [item.text if isinstance(item, _TypeText) else str(item) for item in items]
-        return _TypeText("".join(parts).replace(",", ", "), _around(items))
+        spaced = [", " if part == "," else part for part in parts]
+        return _TypeText("".join(spaced), _around(items))
 
     def names(self, items: list[Token]) -> list[Token]:
         return [item for item in items if item.type != "COMMA"]

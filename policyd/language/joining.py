@@ -18,6 +18,7 @@ from policyd.language.types import (
     INT,
     Kind,
     Type,
+    has_error,
     list_of,
     map_of,
 )
@@ -141,6 +142,8 @@ def _join_all(check: Check, types: list[Type], nodes: Sequence[ir.Typed], what: 
 
 
 def _mixed(check: Check, joined: Type, nodes: Sequence[ir.Typed], at: int, what: str) -> None:
+    if any(has_error(check.types.resolve(t)) for t in (joined, nodes[at].type)):
+        return  # something inside is wrong already, and said
     check.report(
         "E213",
         f"this {what} mixes {check.types.final(joined)} and {check.final(nodes[at])}",

@@ -95,6 +95,11 @@ def composed(kind: Kind, name: str, params: tuple[Type, ...]) -> Type:
     return made if made.parts <= MAX_PARTS else DYN
 
 
+def has_error(type_: Type) -> bool:
+    """Say whether a type has a part about which an error was reported."""
+    return type_.kind is Kind.ERROR or any(map(has_error, type_.params))
+
+
 def list_of(element: Type) -> Type:
     """Give the type of a list of `element`."""
     return composed(Kind.LIST, "list", (element,))
