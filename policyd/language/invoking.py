@@ -82,6 +82,18 @@ def costed(
     compute: Callable[..., Any], cost: Callable[..., int], args: Sequence[Evaluate], span: Span
 ) -> Evaluate:
     """Plan a call that is charged by the sizes of its arguments."""
+    if len(args) == 2:
+        left, right = args
+
+        def call_two(frame: Frame) -> Any:
+            first, second = left(frame), right(frame)
+            try:
+                charge(frame, cost(first, second), span)
+                return compute(first, second)
+            except ValueFault as fault:
+                raise located(fault, span) from None
+
+        return call_two
 
     def call(frame: Frame) -> Any:
         values = [arg(frame) for arg in args]

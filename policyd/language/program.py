@@ -26,12 +26,13 @@ class Program:
         Raises:
             EvaluationError: a variable that the expression uses has no value.
         """
-        frame: Frame = [work]
-        for name in self.variables:
-            if name not in bindings:
-                raise EvaluationError(f"`{name}` has no value", Span(0, 0))
-            frame.append(bindings[name])
-        frame.extend([UNSET] * self.slots)
+        try:
+            frame: Frame = [work, *[bindings[name] for name in self.variables]]
+        except KeyError:
+            missing = next(name for name in self.variables if name not in bindings)
+            raise EvaluationError(f"`{missing}` has no value", Span(0, 0)) from None
+        if self.slots:
+            frame += [UNSET] * self.slots
         return frame
 
     def evaluate(self, bindings: Mapping[str, Any], work: int = MAX_WORK) -> Any:
