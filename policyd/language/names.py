@@ -10,7 +10,7 @@ from typing import Any
 
 from policyd.language.declarations import Function, ObjectType
 from policyd.language.dialect import Dialect
-from policyd.language.standard import merge, standard_constants, standard_functions
+from policyd.language.standard import functions_with, standard_constants
 from policyd.language.syntax import Let
 from policyd.language.types import Type
 
@@ -34,9 +34,7 @@ class Names:
     @cached_property
     def function_table(self) -> Mapping[str, Function]:
         """Give every function by its name; overloads of one name from several places joined."""
-        if not self.functions:
-            return standard_functions(self.dialect)
-        return merge([*standard_functions(self.dialect).values(), *self.functions])
+        return functions_with(self.dialect, tuple(self.functions))
 
     @cached_property
     def constants(self) -> Mapping[str, tuple[Type, Any]]:

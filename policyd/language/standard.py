@@ -38,6 +38,14 @@ def standard_functions(dialect: Dialect) -> Mapping[str, Function]:
     return merge([f for library in libraries(dialect) for f in library.functions])
 
 
+@lru_cache(maxsize=64)
+def functions_with(dialect: Dialect, more: tuple[Function, ...]) -> Mapping[str, Function]:
+    """Give the functions of a dialect and some more; overloads of one name are joined."""
+    if not more:
+        return standard_functions(dialect)
+    return merge([*standard_functions(dialect).values(), *more])
+
+
 @lru_cache(maxsize=2)
 def standard_constants(dialect: Dialect) -> Mapping[str, tuple[Type, Any]]:
     """Give the named constants of a dialect: the types as values, and the libraries' own."""
