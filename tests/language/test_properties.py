@@ -181,7 +181,8 @@ def test_the_order_of_operands_decides_only_which_error_it_is(operands, data, va
         for operands_ in (operands, shuffled):
             tree = Logical(op, tuple(operands_))
             outcomes.append(Outcome(compiled_or_passed(tree), values))
-        assert outcomes[0].same_as(outcomes[1])
+        limited = any(outcome.error and outcome.error.final for outcome in outcomes)
+        assert limited or outcomes[0].same_as(outcomes[1])
 
 
 def names_of(tree: Expr) -> list[Name]:
