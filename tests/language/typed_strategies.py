@@ -356,21 +356,33 @@ class Maker:
         return Call("bind", (Name(name[0]), init, body), Name("cel"))
 
     def element(self, type_: Type, depth: int) -> Expr:
+        if self.number(2):  # one that is there
+            count = 1 + self.number(1)
+            items = tuple(Element(self.expression(type_, depth)) for _ in range(count))
+            return Index(ListOf(items), Literal("int", self.number(count - 1)))
         index = self.expression(INT, 0)
         return Index(self.expression(list_of(type_), depth), index)
 
     def value_of_key(self, type_: Type, depth: int) -> Expr:
         key = self.pick((STRING, INT, BOOL))
+        if self.number(2):  # one that is there
+            entry = self.entry(map_of(key, type_), depth)
+            if not entry.optional:
+                return self.item(MapOf((entry,)), entry.key)
         operand = self.expression(map_of(key, type_), depth)
-        if key == STRING and self.number(1):
-            return Select(operand, self.pick(tv.KEYS), quoted=self.chance(6))
-        return Index(operand, self.expression(key, depth))
+        drawn = Literal("string", self.pick(tv.KEYS)) if key == STRING else None
+        return self.item(operand, drawn or self.expression(key, depth))
+
+    def item(self, operand: Expr, key: Expr) -> Expr:
+        if isinstance(key, Literal) and key.value in tv.KEYS and self.number(1):
+            return Select(operand, key.value, quoted=self.chance(6))
+        return Index(operand, key)
 
     def unwrapped(self, type_: Type, depth: int) -> Expr:
         if type_.kind is Kind.OPTIONAL:
             return self.expression(type_, depth)
         optional = self.expression(optional_of(type_), depth)
-        if self.chance(3):
+        if self.chance(8):
             return Call("value", (), optional)
         return Call("orValue", (self.expression(type_, depth),), optional)
 

@@ -214,28 +214,31 @@ def _total(name: str) -> SearchStrategy:
     return values(VARIABLES[name]).map(lambda entries: TotalMap(entries, TOTAL[name]))
 
 
+def _objects(fields: dict[str, str]) -> SearchStrategy:
+    """Give objects of the API: mostly whole ones, since every absent field is an error."""
+    all_ = {name: values(parse_type(text)) for name, text in fields.items()}
+    whole = st.fixed_dictionaries(all_)
+    return st.one_of(whole, whole, st.fixed_dictionaries({}, optional=all_))
+
+
 def _ports() -> SearchStrategy:
-    return st.fixed_dictionaries(
-        {}, optional={name: values(parse_type(text)) for name, text in PORT.items()}
-    )
+    return _objects(PORT)
 
 
 def _parts() -> SearchStrategy:
-    return st.fixed_dictionaries(
-        {}, optional={name: values(parse_type(text)) for name, text in PART.items()}
-    )
+    return _objects(PART)
 
 
-def _boxes(depth: int = 1) -> SearchStrategy:
+def _boxes(depth: int = 2) -> SearchStrategy:
     return st.builds(
         Box,
         name=values(VARIABLES["text"]),
         labels=_total("labels"),
         amount=values(VARIABLES["amount"]),
         tags=values(VARIABLES["texts"]),
-        inner=st.none() | _boxes(depth - 1) if depth else st.none(),
+        inner=_boxes(depth - 1) | st.none() if depth else st.none(),
         part=_parts(),
-        started=st.none() | values(VARIABLES["at"]),
+        started=values(VARIABLES["at"]) | st.none(),
     )
 
 
