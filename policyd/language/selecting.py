@@ -133,7 +133,7 @@ def _item(check: Check, base: Type, operand: ir.Typed, index: ir.Typed, expr: In
             return base
         case Kind.DYN | Kind.VAR:
             check.types.assignable((base,), (DYN,))
-            return check.types.fresh()
+            return DYN
         case _:
             _not_indexable(check, base, operand, expr)
             return ERROR

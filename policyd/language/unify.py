@@ -4,6 +4,7 @@ The rules are cel-go's (`checker/types.go`), so that deduced types are the ones 
 deduces; nullable types are ours.
 """
 
+from collections.abc import Iterator
 from itertools import count
 from typing import Final
 
@@ -105,12 +106,17 @@ class Substitution:
             self._agree(g, w, lenient) for g, w in zip(given, wanted, strict=True)
         ):
             return True
+        self.take_back()
+        return False
+
+    def take_back(self) -> None:
+        """Undo what the last `assignable` has bound."""
         for var, before in reversed(self._trail):
             if before is None:
                 del self._bound[var]
             else:
                 self._bound[var] = before
-        return False
+        self._trail.clear()
 
     def join(self, left: Type, right: Type) -> Type | None:
         """Give the type that holds values of both; `None` where there is none."""
@@ -138,6 +144,7 @@ class Substitution:
         if right.kind is Kind.VAR:
             return self._bind(right, left, lenient, depth)
         if left.kind in _ANY or right.kind in _ANY:
+            self._open(right if left.kind in _ANY else left)
             return True
         if NULL in (left, right):
             other = right if left == NULL else left
@@ -181,6 +188,13 @@ class Substitution:
             self._set(var, general)
         return True
 
+    def _open(self, type_: Type) -> None:
+        """Let the free variables in a type that met dyn be dyn: its values can be anything."""
+        if type_.kind is Kind.VAR or type_.params:
+            for var in self._variables(type_):
+                if var not in self._bound:
+                    self._set(var, DYN)
+
     def _set(self, var: Type, type_: Type) -> None:
         self._trail.append((var, self._bound.get(var)))
         self._bound[var] = type_
@@ -192,19 +206,20 @@ class Substitution:
         return False
 
     def _occurs(self, var: Type, inside: Type) -> bool:
+        return any(each == var for each in self._variables(inside))
+
+    def _variables(self, inside: Type) -> Iterator[Type]:
+        """Give the variables in a type, and those in what they stand for, once each."""
         waiting = [inside]
         seen: set[Type] = set()
         while waiting:
             type_ = waiting.pop()
             waiting.extend(type_.params)
-            if type_.kind is not Kind.VAR or type_ in seen:
-                continue
-            if type_ == var:
-                return True
-            seen.add(type_)
-            if type_ in self._bound:
-                waiting.append(self._bound[type_])
-        return False
+            if type_.kind is Kind.VAR and type_ not in seen:
+                seen.add(type_)
+                if type_ in self._bound:
+                    waiting.append(self._bound[type_])
+                yield type_
 
     def most_general(self, left: Type, right: Type) -> Type:
         """Give the type of the values of two types that agree."""

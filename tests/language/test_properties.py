@@ -110,21 +110,12 @@ def test_what_is_drawn_well_typed_is_accepted_with_its_type(data, type_):
     assert Substitution().assignable((found,), (type_,), lenient=True)
 
 
-def is_certain(node: ir.Typed) -> bool:
-    """Say whether nothing in a tree is dyn: from there on CEL's checker guesses, and so do we.
-
-    `dyn([0.0]).reverse().sum()` is int for cel-go too, as the first overload that fits says.
-    """
-    return node.type.kind is not Kind.DYN and all(map(is_certain, ir.operands(node)))
-
-
 @OFTEN
 @given(expressions(), bindings())
 def test_a_value_is_of_the_type_that_the_checker_gives(tree, values):
     checked = compiled_or_passed(tree)
     outcome = Outcome(checked, values)
-    if outcome.error is None and is_certain(checked.root):
-        assert conforms(outcome.value, checked.type)
+    assert outcome.error is not None or conforms(outcome.value, checked.type)
 
 
 @given(expressions(depth=4), bindings())

@@ -76,6 +76,27 @@ def test_the_type_of_several_values_is_the_type_of_each(text, type_):
     assert str(compiled(text, dialect=Dialect.CEL).type) == type_
 
 
+@pytest.mark.parametrize(
+    ("text", "type_"),
+    [
+        ("dyn(['x']).reverse().sum()", "dyn"),
+        ("1 + dyn([1Gi]).distinct().sum()", "int"),
+        ("cel.bind(l, dyn([1]).distinct(), l == ['a'] || l[0].startsWith('b'))", "bool"),
+        ("cel.bind(v, dyn([1])[0], v == 'a' || v.startsWith('b'))", "bool"),
+        ("dyn({'a': 1}).?a.orValue('x')", "dyn"),
+        ("[].sum()", "int"),
+        ("optional.none().orValue('x')", "string"),
+    ],
+)
+def test_what_comes_out_of_a_dyn_is_dyn(text, type_):
+    """Nothing later decides what it is: it is there already. What is empty can be of any type."""
+    checked = compiled(text)
+    assert str(checked.type) == type_
+    environment = Environment()
+    with suppress(EvaluationError):
+        environment.program(checked).evaluate({})
+
+
 def test_a_type_that_grows_exponentially_is_taken_to_be_dyn():
     assert compiled(bound(40, "{1: 1}", "{{ {0}: {0} }}", "{0}")).type.parts <= MAX_PARTS
 
