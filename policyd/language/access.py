@@ -6,7 +6,7 @@ from policyd.language.equality import type_value
 from policyd.values.errors import ValueFault
 from policyd.values.maps import decode_key, encode_key
 from policyd.values.numbers import Uint
-from policyd.values.optional import Optional
+from policyd.values.optional import NONE, Optional
 
 _MAX_SHOWN = 64
 
@@ -17,7 +17,7 @@ def _is_object(value: Any, name: str) -> bool:
 
 
 def select_field(value: Any, name: str) -> Any:
-    """Give a field of an object or the value of a map's key.
+    """Give a field of an object or the value of a map's key; of an optional, as an optional.
 
     Raises:
         ValueFault: there is no such key, or the value has no fields.
@@ -30,8 +30,21 @@ def select_field(value: Any, name: str) -> Any:
     if _is_object(value, name):
         return getattr(value, name)
     if value.__class__ is Optional:
-        return select_field(value.value, name) if value.present else value
+        return find_field(value, name)
     raise ValueFault(f"no such overload: {type_value(value)} has no field `{name}`")
+
+
+def find_field(value: Any, name: str) -> Optional:
+    """Give a field, as `select_field` does, or nothing where it is not set.
+
+    Raises:
+        ValueFault: the value has no fields.
+    """
+    if value.__class__ is Optional:
+        if not value.present:
+            return NONE
+        value = value.value
+    return wrapped(select_field(value, name)) if has_field(value, name) else NONE
 
 
 def has_field(value: Any, name: str) -> bool:
@@ -50,7 +63,7 @@ def has_field(value: Any, name: str) -> bool:
 
 
 def index_value(value: Any, index: Any) -> Any:
-    """Give an element of a list, or the value of a map's key.
+    """Give an element of a list, or the value of a map's key; of an optional, as an optional.
 
     Raises:
         ValueFault: there is none, or the value has no elements.
@@ -59,17 +72,53 @@ def index_value(value: Any, index: Any) -> Any:
         return _element(value, index)
     if isinstance(value, dict):
         return _entry(value, index)
+    if value.__class__ is Optional:
+        return find_item(value, index)
     raise ValueFault(f"no such overload: {type_value(value)} cannot be indexed")
 
 
+def find_item(value: Any, index: Any) -> Optional:
+    """Give an item, as `index_value` does, or nothing where there is none.
+
+    Raises:
+        ValueFault: the value has no elements, or the elements of a list have no such places.
+    """
+    if value.__class__ is Optional:
+        if not value.present:
+            return NONE
+        value = value.value
+    if value.__class__ is list:
+        place = _place(index)
+        return wrapped(value[place]) if 0 <= place < len(value) else NONE
+    if not isinstance(value, dict):
+        return wrapped(index_value(value, index))
+    key = encode_key(index)
+    try:
+        return wrapped(value[key]) if key in value else NONE
+    except TypeError:
+        return NONE
+
+
+def wrapped(value: Any) -> Optional:
+    """Give a value as an optional, unless it is one."""
+    return value if value.__class__ is Optional else Optional(value)
+
+
 def _element(items: list[Any], index: Any) -> Any:
+    place = _place(index)
+    if not 0 <= place < len(items):
+        raise ValueFault(f"index out of bounds: {place}")
+    return items[place]
+
+
+def _place(index: Any) -> int:
+    """Give the place in a list that an index means."""
     if index.__class__ is float and index.is_integer():
-        index = int(index)
-    elif index.__class__ is not int and index.__class__ is not Uint:
+        return int(index)
+    if index.__class__ is not int and index.__class__ is not Uint:
         raise ValueFault(f"no such overload: a list is not indexed by {type_value(index)}")
-    if not 0 <= index < len(items):
-        raise ValueFault(f"index out of bounds: {index}")
-    return items[index]
+    place: int = index
+    return place
 
 
 def _entry(entries: dict[Any, Any], key: Any) -> Any:

@@ -4,15 +4,14 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
-from policyd.language.access import has_field, index_value, select_field
+from policyd.language.access import find_field, find_item, index_value, select_field
 from policyd.language.equality import type_value
 from policyd.language.errors import EvaluationError
 from policyd.language.sizes import COMPARED
 from policyd.language.source import Span
 from policyd.language.work import Evaluate, Frame, charge, located
 from policyd.values.errors import ValueFault
-from policyd.values.maps import encode_key
-from policyd.values.optional import NONE, Optional
+from policyd.values.optional import Optional
 
 
 def attributed(compute: Callable[..., Any], first: Any, second: Any, span: Span) -> Any:
@@ -76,14 +75,8 @@ def optional_field(operand: Evaluate, name: str, span: Span) -> Evaluate:
     """Fetch `a.?b`."""
 
     def select(frame: Frame) -> Optional:
-        value = operand(frame)
-        if value.__class__ is Optional:
-            if not value.present:
-                return NONE
-            value = value.value
-        if not attributed(has_field, value, name, span):
-            return NONE
-        return wrapped(attributed(select_field, value, name, span))
+        found: Optional = attributed(find_field, operand(frame), name, span)
+        return found
 
     return select
 
@@ -95,26 +88,7 @@ def optional_item(operand: Evaluate, index: Evaluate, span: Span) -> Evaluate:
         value, key = operand(frame), index(frame)
         if key.__class__ is str:
             charge(frame, len(key) // COMPARED, span)
-        if value.__class__ is Optional:
-            if not value.present:
-                return NONE
-            value = value.value
-        if isinstance(value, dict):
-            encoded = encode_key(key) if key.__class__ is not list else key
-            try:
-                return wrapped(value[encoded]) if encoded in value else NONE
-            except TypeError:
-                return NONE
-        try:
-            return wrapped(attributed(index_value, value, key, span))
-        except EvaluationError as error:
-            if value.__class__ is list and "out of bounds" in error.message:
-                return NONE
-            raise
+        found: Optional = attributed(find_item, value, key, span)
+        return found
 
     return item
-
-
-def wrapped(value: Any) -> Optional:
-    """Give a value as an optional, unless it is one."""
-    return value if value.__class__ is Optional else Optional(value)

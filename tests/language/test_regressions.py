@@ -376,3 +376,25 @@ def test_calls_of_the_wrong_kind_are_errors_where_nothing_is_checked(text):
     program = env.program(env.compile(text, check=False))
     with pytest.raises(EvaluationError, match="no such overload"):
         program.evaluate({})
+
+
+@pytest.mark.parametrize(
+    ("selection", "value"),
+    [
+        ("optional.of({'a': 1}).a", "optional.of(1)"),
+        ("optional.of({'a': 1})['a']", "optional.of(1)"),
+        ("optional.of({'a': 1}).b", "optional.none()"),
+        ("optional.of({'a': 1})[?'b']", "optional.none()"),
+        ("optional.of([5])[0]", "optional.of(5)"),
+        ("optional.of([5])[1]", "optional.none()"),
+        ("optional.none().a.b[0]", "optional.none()"),
+    ],
+)
+def test_what_is_selected_of_an_optional_is_optional_whether_or_not_its_type_is_known(
+    selection, value
+):
+    environment = Environment()
+    hidden = selection.replace("optional.", "dyn(optional.", 1).replace(")", "))", 1)
+    for text, check in ((selection, True), (selection, False), (hidden, True)):
+        checked = environment.compile(text, check=check)
+        assert show(environment.program(checked).evaluate({})) == value
