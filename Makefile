@@ -98,11 +98,12 @@ bench: $(VENV)/bench.stamp ## times of the parser, the checker and the interpret
 .PHONY: fuzz
 fuzz: $(VENV)/fuzz.stamp ## long: every fuzz target for FUZZ_SECONDS each, then the deep properties
 	$(BIN)/python fuzz/run.py --seconds $(FUZZ_SECONDS)
-	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n $(WORKERS) -m "slow or hypothesis" $(ARGS)
+	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n $(WORKERS) --timeout 7200 \
+	  -m "slow or hypothesis" $(ARGS)
 
 .PHONY: fuzz-quick
 fuzz-quick: $(VENV)/fuzz.stamp ## every fuzz target, a minute in all, as CI runs it
-	$(BIN)/python fuzz/run.py --seconds 20
+	$(BIN)/python fuzz/run.py --seconds 12
 
 FUZZ_SECONDS ?= 600
 

@@ -6,13 +6,15 @@ fuzz/findings, and run again with `python fuzz/run.py --replay FILE TARGET`.
 """
 
 import argparse
+import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-NAMES = ("parser", "checker", "interpreter", "files")
+NAMES = ("parser", "checker", "interpreter", "typed", "files")
+SHOWN = 60  # the last lines of what a failing target said
 
 
 def main() -> int:
@@ -21,7 +23,7 @@ def main() -> int:
         return _replay(arguments.replay, arguments.targets)
     failed = [name for name in arguments.targets if not _fuzz(name, arguments)]
     if failed:
-        print(f"failed: {', '.join(failed)}; the inputs are in {HERE / 'findings'}")
+        print(f"failed: {', '.join(failed)}")
         return 1
     print(f"{len(arguments.targets)} targets, {arguments.seconds} s each: nothing found")
     return 0
@@ -41,6 +43,7 @@ def _arguments() -> argparse.Namespace:
 def _fuzz(name: str, arguments: argparse.Namespace) -> bool:
     findings = HERE / "findings"
     findings.mkdir(exist_ok=True)
+    before = set(findings.iterdir())
     with tempfile.TemporaryDirectory() as scratch:
         corpus = (arguments.corpus or Path(scratch)) / name
         corpus.mkdir(parents=True, exist_ok=True)
@@ -49,13 +52,26 @@ def _fuzz(name: str, arguments: argparse.Namespace) -> bool:
                 *(sys.executable, "-m", "fuzz.one", name),
                 *(f"-max_total_time={arguments.seconds}", "-timeout=20", "-max_len=2048"),
                 *("-rss_limit_mb=4096", "-verbosity=0", f"-artifact_prefix={findings}/{name}-"),
-                *(str(corpus), str(HERE / "seeds" / name)),
+                *("-print_final_stats=1", str(corpus), str(HERE / "seeds" / name)),
             ],
             cwd=HERE.parent,
             check=False,
+            text=True,
+            errors="replace",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
-    print(f"{name}: {'nothing found' if done.returncode == 0 else 'FAILED'}", flush=True)
-    return done.returncode == 0
+    if done.returncode == 0:
+        runs = re.search(r"number_of_executed_units:\s*([0-9]+)", done.stdout)
+        print(f"{name}: nothing found in {int(runs[1]) if runs else 0:,} runs", flush=True)
+        return True
+    print(*done.stdout.splitlines()[-SHOWN:], sep="\n")
+    print(f"{name}: FAILED", flush=True)
+    for found in sorted(set(findings.iterdir()) - before):
+        path = found.relative_to(HERE.parent)
+        print(f"  input: {found.read_bytes()[:300]!r}")
+        print(f"  again: python fuzz/run.py --replay {path} {name}", flush=True)
+    return False
 
 
 def _replay(path: Path, targets: list[str]) -> int:

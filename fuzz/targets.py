@@ -6,6 +6,7 @@ A target raises nothing for any input; whatever escapes from it is a finding.
 from collections.abc import Callable
 
 from fuzz.expressions import ExpressionMaker
+from fuzz.properties import typed
 from policyd.language.decoding import decode
 from policyd.language.diagnostics import RuleError
 from policyd.language.environment import Environment
@@ -132,5 +133,6 @@ TARGETS: dict[str, Target] = {
     "parser": parser,
     "checker": checker,
     "interpreter": interpreter,
+    "typed": typed,
     "files": files,
 }

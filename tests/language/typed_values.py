@@ -4,6 +4,7 @@ The names of an environment with a variable of every type, and the objects that 
 too.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -242,13 +243,10 @@ def _boxes(depth: int = 2) -> SearchStrategy:
     )
 
 
-def bindings() -> SearchStrategy[dict[str, Any]]:
-    """Give a value to each variable of the environment."""
+def bindings(names: Iterable[str] = VARIABLES) -> SearchStrategy[dict[str, Any]]:
+    """Give a value to each variable of the environment, or to some."""
     return st.fixed_dictionaries(
-        {
-            name: _total(name) if name in TOTAL else values(type_)
-            for name, type_ in VARIABLES.items()
-        }
+        {name: _total(name) if name in TOTAL else values(VARIABLES[name]) for name in sorted(names)}
     )
 
 
