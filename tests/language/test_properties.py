@@ -1,10 +1,10 @@
 """What holds for every expression, whatever it is made of and whatever values it meets."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from policyd.language import typed as ir
@@ -13,11 +13,12 @@ from policyd.language.diagnostics import RuleError, Severity
 from policyd.language.environment import Environment
 from policyd.language.errors import EvaluationError
 from policyd.language.formatter import format_expression
+from policyd.language.macros import MACROS
 from policyd.language.parser import parse_expression
 from policyd.language.printer import print_expression
 from policyd.language.show import show, to_json
 from policyd.language.source import Source
-from policyd.language.syntax import Call, Expr, Logical, Name, Parens
+from policyd.language.syntax import Call, Expr, Index, Logical, Name, Parens, Select
 from policyd.language.types import BOOL, Kind, Type
 from policyd.language.unify import Substitution
 from policyd.values.maps import decode_key
@@ -308,3 +309,27 @@ def test_any_tree_is_accepted_or_refused(tree):
             assert_refused_properly(error, text)
             continue
         Outcome(checked, dict.fromkeys(checked.variables))
+
+
+def test_what_is_drawn_reaches_every_macro_and_every_form():
+    """Whatever is written in the language is among what the other tests are about."""
+    seen: set[object] = set()
+
+    @settings(max_examples=1500, derandomize=True, database=None, phases=[Phase.generate])
+    @given(expressions())
+    def collect(tree):
+        for node in nodes(tree):
+            seen.add(type(node))
+            if isinstance(node, Call):
+                seen.add(node.name)
+            seen.update(part.optional for part in getattr(node, "entries", ()))
+            seen.update(("element", part.optional) for part in getattr(node, "elements", ()))
+            if isinstance(node, Index | Select):
+                seen.add((type(node), node.optional))
+
+    collect()
+    inner = {"block", "index", "iterVar"}  # of `cel`, which nobody writes
+    assert {name.rpartition(".")[2] for name, _ in MACROS} - inner <= seen
+    assert set(get_args(Expr)) <= seen
+    forms = [(form, optional) for form in (Index, Select, "element") for optional in (True, False)]
+    assert {*forms, True, False} <= seen

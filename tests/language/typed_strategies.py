@@ -551,7 +551,7 @@ def expressions(
 ) -> Expr:
     """Draw a well-typed expression of a type, or of any; see `Maker` for `certain`."""
     maker = Maker(draw, pool or POOL, certain=certain)
-    return maker.expression(type_ or maker.type(), depth)
+    return maker.expression(type_ or maker.pick(TYPES), depth)
 
 
 @st.composite
