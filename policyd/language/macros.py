@@ -216,7 +216,10 @@ def _optional_map(*, flat: bool) -> Macro:
             body = check.check(call.args[1])
         if flat:
             check.require(body, optional_of(DYN), "the result of `optFlatMap`")
-        result = body.type if flat else optional_of(body.type)
+        result = optional_of(body.type)
+        if flat:  # `optional.none()` where the target has no value, whatever the body gives
+            none = optional_of(check.types.fresh())
+            result = check.types.join(body.type, none) or body.type
         return ir.OptionalMap(target, local.slot, body, flat, result, call.span)
 
     return expand

@@ -398,3 +398,12 @@ def test_what_is_selected_of_an_optional_is_optional_whether_or_not_its_type_is_
     for text, check in ((selection, True), (selection, False), (hidden, True)):
         checked = environment.compile(text, check=check)
         assert show(environment.program(checked).evaluate({})) == value
+
+
+def test_the_type_of_opt_flat_map_holds_where_there_is_no_value():
+    text = "[1].first().optFlatMap(x, null)"
+    assert str(compiled(text).type) == "optional_type(dyn)"
+    assert str(compiled(text.replace("null", "optional.of('a')")).type) == "optional_type(string)"
+    assert show(evaluate(text.replace("[1]", "[]"))) == "optional.none()"
+    with pytest.raises(EvaluationError):
+        evaluate(text)
