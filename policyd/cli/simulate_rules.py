@@ -126,4 +126,4 @@ def _print_details(name: str, summary: Summary) -> None:
     for reason, count in summary.reasons:
         click.echo(f"  {in_words(count, 'pod')}: {reason}")
     for rule, count in summary.shadow:
-        click.echo(f"\nshadow rule {rule} would have refused {count:,} of the placements")
+        click.echo(f"\nshadow rule {rule} would have changed {count:,} of the placements")

@@ -5,8 +5,10 @@ must agree with it. A rule that goes wrong hurts only itself: in `when` and `req
 makes the node infeasible with the error as the reason, in `prefer` it counts for nothing.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import isfinite
 from typing import Any, Final
 
@@ -106,6 +108,24 @@ class NodeVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class RuleTally:
+    """What one rule came to in a decision, in numbers.
+
+    `nodes` is on how many nodes it was asked, `rejected` how many it rejects (a shadow rule:
+    would reject), `errors` on how many it could not be evaluated, `clamped` how many of its
+    scores were outside the scale. `disagrees` says of a shadow rule that another node, or none,
+    would have been taken had it been in force.
+    """
+
+    rule: Rule
+    nodes: int
+    rejected: int
+    errors: int
+    clamped: int
+    disagrees: bool = False
+
+
+@dataclass(frozen=True)
 class Decision:
     """The verdicts on all nodes: those that fit first, the best first; then the others by name."""
 
@@ -114,14 +134,67 @@ class Decision:
     nodes: tuple[NodeVerdict, ...]
 
     @property
+    def considered(self) -> int:
+        """Give the number of nodes that were looked at."""
+        return len(self.nodes)
+
+    @property
     def fits(self) -> bool:
         """Say whether the pod fits somewhere."""
-        return bool(self.nodes) and self.nodes[0].fits
+        return self.chosen is not None
 
     @property
     def chosen(self) -> NodeVerdict | None:
         """Give the node that would be taken."""
-        return self.nodes[0] if self.fits else None
+        return self.nodes[0] if self.nodes and self.nodes[0].fits else None
+
+    @property
+    def reasons(self) -> Mapping[str, int]:
+        """Give the reasons why nodes were rejected, each with the number of its nodes."""
+        return Counter(
+            reason
+            for node in self.nodes
+            for reason in {
+                reason for verdict in node.verdicts if verdict.rejects for reason in verdict.reasons
+            }
+        )
+
+    @property
+    def rejecting(self) -> frozenset[str]:
+        """Give the names of the rules that keep the pod from some node."""
+        return frozenset(
+            verdict.rule.name for node in self.nodes for verdict in node.verdicts if verdict.rejects
+        )
+
+    @cached_property
+    def tallies(self) -> tuple[RuleTally, ...]:
+        """Sum up what each rule came to."""
+        return tuple(self._tally(at, rule) for at, rule in enumerate(self.ruleset.rules))
+
+    def _tally(self, at: int, rule: Rule) -> RuleTally:
+        verdicts = [node.verdicts[at] for node in self.nodes]
+        return RuleTally(
+            rule,
+            nodes=len(verdicts),
+            rejected=sum(1 for v in verdicts if v.rejections),
+            errors=sum(1 for v in verdicts if v.errors),
+            clamped=sum(s.clamped for v in verdicts for s in v.scores),
+            disagrees=rule.shadow and self._disagrees(at),
+        )
+
+    def _disagrees(self, at: int) -> bool:
+        """Say whether a shadow rule would have led to another node, or to none.
+
+        The nodes are in the order in which they would be taken, so that a later one needs a
+        higher total.
+        """
+        feasible = [n for n in self.nodes if n.fits and not n.verdicts[at].rejections]
+        if self.chosen is None:
+            return False
+        if not feasible:
+            return True
+        best = max(feasible, key=lambda n: (n.total or 0.0) + (n.verdicts[at].score or 0.0))
+        return best is not self.chosen
 
 
 def decide(

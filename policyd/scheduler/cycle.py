@@ -145,11 +145,11 @@ class Scheduler:
     def _reject(self, queued: QueuedPod, decision: Decision, started: float) -> None:
         """Put a pod back that fits nowhere, to wait for what could change that."""
         message = unschedulable_message(decision)
-        waits_for = {"node", "cluster"} if not decision.nodes else {"node.name"}
-        for node in decision.nodes:
-            for verdict in node.verdicts:
-                if verdict.rejects:
-                    waits_for |= verdict.rule.reads
+        waits_for = {"node.name"} if decision.considered else {"node", "cluster"}
+        rejecting = decision.rejecting
+        for rule in decision.ruleset.rules:
+            if rule.name in rejecting:
+                waits_for |= rule.reads
         self._queue.unschedulable(
             queued,
             reads=frozenset(waits_for),

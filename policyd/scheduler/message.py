@@ -1,7 +1,5 @@
 """The sentence that tells why a pod fits nowhere, in kube-scheduler's shape."""
 
-from collections import Counter
-
 from policyd.policy.decide import Decision
 
 
@@ -12,15 +10,8 @@ def unschedulable_message(decision: Decision) -> str:
     FitError of kube-scheduler: a node counts for each of its reasons, and the parts are sorted
     as texts.
     """
-    total = len(decision.nodes)
+    total = decision.considered
     if not total:
         return "no nodes are available to schedule pods"
-    reasons = Counter(
-        reason
-        for node in decision.nodes
-        for reason in {
-            reason for verdict in node.verdicts if verdict.rejects for reason in verdict.reasons
-        }
-    )
-    parts = sorted(f"{count} {reason}" for reason, count in reasons.items())
+    parts = sorted(f"{count} {reason}" for reason, count in decision.reasons.items())
     return f"0/{total} nodes are available: {', '.join(parts)}."

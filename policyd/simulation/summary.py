@@ -97,16 +97,14 @@ def _percentile(ordered: Sequence[float], part: float) -> float:
 
 
 def _shadow_disagreements(outcome: Outcome) -> Counter[str]:
-    """Count, by shadow rule, the attempts that it would have kept from the chosen node."""
-    found: Counter[str] = Counter()
-    for attempt in outcome.attempts:
-        chosen = attempt.decision.chosen if attempt.decision is not None else None
-        if attempt.result != "scheduled" or chosen is None:
-            continue
-        for verdict in chosen.verdicts:
-            if verdict.rule.shadow and verdict.rejections:
-                found[verdict.rule.name] += 1
-    return found
+    """Count, by shadow rule, the placements that it would have changed."""
+    return Counter(
+        tally.rule.name
+        for attempt in outcome.attempts
+        if attempt.decision is not None
+        for tally in attempt.decision.tallies
+        if tally.disagrees
+    )
 
 
 def _usage(nodes: Sequence[Node], pods: Sequence[Pod]) -> Iterable[Usage]:
