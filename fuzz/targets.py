@@ -21,14 +21,14 @@ from policyd.language.source import Source
 from policyd.language.types import parse_type
 from policyd.policy.functions import FUNCTIONS
 from policyd.policy.load import examine
-from policyd.policy.scope import VARIABLES, Objects
+from policyd.policy.scope import DERIVED, VARIABLES, Objects
 from policyd.values.maps import TotalMap
 from policyd.values.quantity import Quantity
 from policyd.values.times import Duration, Timestamp
 
 Target = Callable[[bytes], None]
 
-_RULES = Environment(variables=VARIABLES, objects=Objects(), functions=FUNCTIONS)
+_RULES = Environment(variables=VARIABLES, objects=Objects(), functions=FUNCTIONS, derived=DERIVED)
 _VALUES = {
     "i": 7,
     "d": -2.5,

@@ -16,7 +16,7 @@ from policyd.model.manifests import read_bytes
 from policyd.model.sample import sample_cluster
 from policyd.model.snapshot import load_cluster, load_pods
 from policyd.policy.functions import FUNCTIONS
-from policyd.policy.scope import VARIABLES, Objects
+from policyd.policy.scope import DERIVED, VARIABLES, Objects
 from policyd.values.times import parse_timestamp
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -54,14 +54,14 @@ def lines(expressions: Iterable[str]) -> str:
 @cache
 def _environment() -> Environment:
     variables = {name: VARIABLES[name] for name in _READ}
-    return Environment(variables=variables, functions=FUNCTIONS, objects=Objects())
+    return Environment(variables=variables, functions=FUNCTIONS, objects=Objects(), derived=DERIVED)
 
 
 @cache
 def _objects() -> Mapping[str, Any]:
     now = parse_timestamp(NOW)
     snapshot = load_cluster(sample_cluster(), now)
-    (pod,) = load_pods(read_bytes(POD.read_bytes(), POD.name), now).pods
+    (pod,) = load_pods(read_bytes(POD.read_bytes(), POD.name)).pods
     (node,) = (node for node in snapshot.nodes if node.name == NODE)
     return {
         "pod": pod,

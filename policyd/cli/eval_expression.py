@@ -81,7 +81,7 @@ def _compile(text: str, bindings: Mapping[str, Bound], request: Request) -> Chec
 def _environment(bindings: Mapping[str, Bound], request: Request) -> Environment:
     """Give all names that an expression may use with this input."""
     from policyd.policy.functions import FUNCTIONS  # noqa: PLC0415 - the module says why
-    from policyd.policy.scope import VARIABLES, Objects  # noqa: PLC0415 - as above
+    from policyd.policy.scope import DERIVED, VARIABLES, Objects  # noqa: PLC0415 - as above
 
     absent = _absent(VARIABLES, request)
     known = {name: type_ for name, type_ in VARIABLES.items() if name not in absent}
@@ -91,6 +91,7 @@ def _environment(bindings: Mapping[str, Bound], request: Request) -> Environment
         functions=FUNCTIONS,
         objects=Objects(),
         unavailable={name: why for name, why in absent.items() if name not in own},
+        derived=DERIVED,
     )
 
 
@@ -148,7 +149,7 @@ def _situations(
     inputs = read_inputs(request, needs_pods="pod" in reads, needs_nodes=needs_nodes)
     pods: Sequence[Pod | None] = inputs.pods if reads & _PODS_NAMES and inputs.pods else (None,)
     for pod in pods:
-        view = inputs.view(pod if reads & _CLUSTERS_NAMES else None)
+        view = inputs.view(pod if needs_nodes else None)
         values: dict[str, Any] = {"cluster": view.snapshot.cluster, "now": view.snapshot.now}
         title = None
         if pod is not None:

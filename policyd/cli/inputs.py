@@ -90,7 +90,7 @@ def read_inputs(request: Request, *, needs_pods: bool, needs_nodes: bool) -> Inp
     cluster, origin = _cluster(files, request, given)
     if needs_nodes and not origin:
         cluster, origin = _beside(given, sample_cluster()), SAMPLE
-    pods = load_pods(_pods_with_classes(given, cluster), now)
+    pods = load_pods(_pods_with_classes(given, cluster))
     snapshot = load_cluster(cluster, now)
     refuse(_distinct((*given.problems, *cluster.problems, *pods.problems, *snapshot.problems)))
     if origin == SAMPLE:
@@ -273,4 +273,4 @@ def _without(snapshot: Snapshot, pod: Pod) -> Snapshot:
 
 def _node_without(node: Node, pod: Pod) -> Node:
     others = [each for each in node.pods if each is not pod]
-    return make_node(node.json, msgspec.json.decode(node.json, type=NodeHead), others, node.now)
+    return make_node(node.json, msgspec.json.decode(node.json, type=NodeHead), others)

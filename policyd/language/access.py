@@ -13,7 +13,8 @@ _MAX_SHOWN = 64
 
 def _is_object(value: Any, name: str) -> bool:
     """Say whether a value is an object of the model that declares the field."""
-    return name in getattr(value.__class__, "FIELDS", ())
+    cls = value.__class__
+    return name in getattr(cls, "FIELDS", ()) and name not in getattr(cls, "DERIVED", ())
 
 
 def select_field(value: Any, name: str) -> Any:

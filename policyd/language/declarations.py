@@ -56,16 +56,31 @@ class Library:
 
 
 @dataclass(frozen=True, slots=True)
+class Derived:
+    """How a field follows from another field of its object and from a variable.
+
+    Its value is `variable operator field`, and null where that field is null. It is no attribute
+    of the object, and whoever reads it reads the variable too: what an object is and what only
+    seems to change in it (an age, by the time of the decision) stay apart.
+    """
+
+    variable: str
+    operator: str
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
     """A field of an object: its type, and the API's own description of it.
 
     `native` fields are attributes of a Python object of the model; the others are keys of a
-    `dict` in the API's JSON form.
+    `dict` in the API's JSON form. A `derived` one is neither, and is computed.
     """
 
     type: Type
     doc: str = ""
     native: bool = False
+    derived: Derived | None = None
 
 
 @dataclass(frozen=True, slots=True)

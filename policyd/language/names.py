@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from policyd.language.declarations import Function, ObjectType
+from policyd.language.declarations import Derived, Function, ObjectType
 from policyd.language.dialect import Dialect
 from policyd.language.standard import functions_with, standard_constants
 from policyd.language.syntax import Let
@@ -21,6 +21,8 @@ class Names:
 
     `unavailable` has names that exist elsewhere in the language, with the sentence that says
     where. `container` is the prefix in which names are looked up first, as CEL defines it.
+    `derived` has the derived fields of all objects by their names, for values whose type is
+    not known: such a name is derived in the same way wherever it is.
     """
 
     dialect: Dialect = Dialect.KUBERNETES
@@ -30,6 +32,7 @@ class Names:
     lets: Mapping[str, Let] = field(default_factory=dict)
     unavailable: Mapping[str, str] = field(default_factory=dict)
     container: str = ""
+    derived: Mapping[str, Derived] = field(default_factory=dict)
 
     @cached_property
     def function_table(self) -> Mapping[str, Function]:

@@ -5,6 +5,7 @@ from typing import Any, Final
 from policyd.language import typed as ir
 from policyd.language.check import Check
 from policyd.language.declarations import Field
+from policyd.language.deriving import derived_field
 from policyd.language.diagnostics import Edit
 from policyd.language.resolving import qualified_name
 from policyd.language.suggest import (
@@ -51,39 +52,49 @@ def select(check: Check, operand: ir.Typed, expr: Select, *, test: bool = False)
     inner = base.params[0] if wrapped else base
     if inner.kind is Kind.NULLABLE:
         inner = inner.params[0]
-    name, type_, native = _field(check, inner, expr)
+    name, field = _field(check, inner, expr)
+    optional = wrapped or expr.optional
+    if field.derived is not None:
+        return derived_field(check, operand, name, field, expr.span, optional=optional, test=test)
+    type_, native = field.type, field.native
     if test:
         return ir.Field(operand, name, BOOL, expr.span, wrapped, test=True, native=native)
-    optional = wrapped or expr.optional
     result = optional_of(type_) if optional and type_.kind is not Kind.OPTIONAL else type_
     return ir.Field(operand, name, result, expr.span, optional, test=False, native=native)
 
 
-def _field(check: Check, base: Type, expr: Select) -> tuple[str, Type, bool]:
-    """Give the field's name in the object, its type, and whether it is an attribute."""
+def _field(check: Check, base: Type, expr: Select) -> tuple[str, Field]:
+    """Give the field's name in the object, and what is known of it."""
     if not check.typed:
-        return expr.name, DYN, False
+        return expr.name, _unknown(check, expr.name)
     match base.kind:
         case Kind.MAP:
-            return expr.name, base.params[1], False
+            return expr.name, Field(base.params[1])
         case Kind.OBJECT:
             return _object_field(check, base, expr)
-        case Kind.DYN | Kind.ERROR:
-            return expr.name, base, False
-        case Kind.VAR:
+        case Kind.ERROR:
+            return expr.name, Field(base)
+        case Kind.DYN | Kind.VAR:
             check.types.assignable((base,), (DYN,))
-            return expr.name, DYN, False
+            return expr.name, _unknown(check, expr.name)
         case _:
             _no_fields(check, base, expr)
-            return expr.name, ERROR, False
+            return expr.name, Field(ERROR)
 
 
-def _object_field(check: Check, base: Type, expr: Select) -> tuple[str, Type, bool]:
+def _unknown(check: Check, name: str) -> Field:
+    """Give what is known of a field of an object whose type is not known."""
+    derived = check.env.derived.get(name)
+    known = derived is not None and derived.variable in check.env.variables
+    return Field(DYN, derived=derived if known else None)
+
+
+def _object_field(check: Check, base: Type, expr: Select) -> tuple[str, Field]:
     declared = check.env.objects[base.name].fields
     for name in (expr.name, _unescape(expr.name)):
         found: Field | None = declared.get(name)
         if found is not None:
-            return name, found.type, found.native
+            return name, found
     hint = hint_for_field(expr.name)
     near = None if hint else check.near(expr.name, lambda: list(declared))
     check.report(
@@ -94,7 +105,7 @@ def _object_field(check: Check, base: Type, expr: Select) -> tuple[str, Type, bo
         helps=(hint,) if hint else () if near else (f"its fields are {_listed(declared)}",),
         edit=Edit(expr.name_span, near) if near else None,
     )
-    return expr.name, ERROR, False
+    return expr.name, Field(ERROR)
 
 
 def _no_fields(check: Check, base: Type, expr: Select) -> None:

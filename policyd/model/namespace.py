@@ -7,7 +7,6 @@ import msgspec
 
 from policyd.model.objects import API_FIELDS, ApiObject, Fields, name_of, texts
 from policyd.model.wire import NamespaceHead
-from policyd.values.times import Timestamp
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
 """The label by which the API server gives each namespace its own name."""
@@ -32,7 +31,7 @@ class Namespace(ApiObject, frozen=True, kw_only=True):
     FIELDS: ClassVar[Fields] = MappingProxyType(_FIELDS)
 
 
-def make_namespace(data: bytes, head: NamespaceHead, now: Timestamp) -> Namespace:
+def make_namespace(data: bytes, head: NamespaceHead) -> Namespace:
     """Make a namespace of its JSON and the parts decoded from it.
 
     Raises:
@@ -41,11 +40,11 @@ def make_namespace(data: bytes, head: NamespaceHead, now: Timestamp) -> Namespac
     name = name_of(head.metadata)
     labels = texts(head.metadata.labels if head.metadata else None)
     labels[NAME_LABEL] = name
-    return Namespace(json=data, now=now, name=name, labels=labels)
+    return Namespace(json=data, name=name, labels=labels)
 
 
-def bare_namespace(name: str, now: Timestamp) -> Namespace:
+def bare_namespace(name: str) -> Namespace:
     """Make a namespace of which nothing but the name is known."""
     metadata = {"labels": {NAME_LABEL: name}, "name": name}
     data = msgspec.json.encode({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
-    return make_namespace(data, msgspec.json.decode(data, type=NamespaceHead), now)
+    return make_namespace(data, msgspec.json.decode(data, type=NamespaceHead))

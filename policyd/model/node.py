@@ -12,7 +12,7 @@ from policyd.model.requests import AmountError, Totals, add, read_amounts, settl
 from policyd.model.wire import Image, NodeDetail, NodeHead, NodeStatus, Taint
 from policyd.values.maps import TotalMap
 from policyd.values.quantity import ZERO, Quantity
-from policyd.values.times import Timestamp, parse_timestamp
+from policyd.values.times import parse_timestamp
 
 ZONE: Final = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 """The labels that name a node's zone, the one that counts first."""
@@ -93,7 +93,7 @@ class Node(ApiObject, frozen=True, kw_only=True):
         return [_image(each) for each in images if each is not None]
 
 
-def make_node(data: bytes, head: NodeHead, pods: Sequence[Pod], now: Timestamp) -> Node:
+def make_node(data: bytes, head: NodeHead, pods: Sequence[Pod]) -> Node:
     """Make a node of its JSON, the parts decoded from it, and the pods that are bound to it.
 
     Raises:
@@ -105,7 +105,6 @@ def make_node(data: bytes, head: NodeHead, pods: Sequence[Pod], now: Timestamp) 
     used = _used(running)
     return Node(
         json=data,
-        now=now,
         name=name_of(head.metadata),
         labels=texts(head.metadata.labels if head.metadata else None),
         allocatable=allocatable,

@@ -16,12 +16,18 @@ from policyd.model.faults import ObjectError, decode_part, path_text
 from policyd.model.wire import MetadataDetail, Named
 from policyd.values.errors import ValueFault
 from policyd.values.maps import TotalMap
-from policyd.values.times import Duration, Timestamp, parse_timestamp, subtract_timestamps
+from policyd.values.times import Timestamp, parse_timestamp
 
 Fields = Mapping[str, tuple[str, str]]
 """A class's fields as rules see them: the text of the type, and a sentence of documentation."""
 
+Derivations = Mapping[str, tuple[str, str, str]]
+"""Derived fields: for each a variable, an operator, and the field that it is applied to."""
+
 T = TypeVar("T")
+
+DERIVED: Final[Derivations] = {"age": ("now", "-", "created")}
+"""An object does not change as time passes, so that its age is no part of it."""
 
 API_FIELDS: Final = {
     "apiVersion": ("string", "The API version of the object, such as `v1`."),
@@ -33,17 +39,17 @@ API_FIELDS: Final = {
 class ApiObject(msgspec.Struct, frozen=True, dict=True, eq=False, kw_only=True):
     """An object of the API.
 
-    `json` is the object, and `now` the time of the decision, by which its age is told. `dict`
-    gives it room for what is decoded later.
+    `json` is the object. `dict` gives it room for what is decoded later. `DERIVED` are the fields
+    that are no attributes, since they follow from another one and from the time of the decision.
     """
 
     cel_type: ClassVar[str]
     kind: ClassVar[str]
     apiVersion: ClassVar[str] = "v1"  # noqa: N815 - the API's own name
     FIELDS: ClassVar[Fields]
+    DERIVED: ClassVar[Derivations] = DERIVED
 
     json: bytes
-    now: Timestamp
     name: str
     labels: TotalMap
 
@@ -75,11 +81,6 @@ class ApiObject(msgspec.Struct, frozen=True, dict=True, eq=False, kw_only=True):
         """When the API server created it."""
         text = self._metadata_detail().creation_timestamp
         return parse_timestamp(text) if text else None
-
-    @property
-    def age(self) -> Duration | None:
-        """How long ago that was."""
-        return None if self.created is None else subtract_timestamps(self.now, self.created)
 
     def part(self, part: type[T]) -> T:
         """Decode declared parts of the object.

@@ -19,7 +19,6 @@ from policyd.model.wire import (
 )
 from policyd.values.errors import ValueFault
 from policyd.values.maps import TotalMap
-from policyd.values.times import Timestamp
 
 FINISHED: Final = frozenset({"Succeeded", "Failed"})
 """The phases in which a pod takes nothing of its node any more."""
@@ -146,7 +145,7 @@ class Pod(ApiObject, frozen=True, kw_only=True):
         return self._detail().spec or PodSpecDetail()
 
 
-def make_pod(data: bytes, head: PodHead, now: Timestamp, workload: str = "") -> Pod:
+def make_pod(data: bytes, head: PodHead, workload: str = "") -> Pod:
     """Make a pod of its JSON and the parts decoded from it.
 
     Raises:
@@ -161,7 +160,6 @@ def make_pod(data: bytes, head: PodHead, now: Timestamp, workload: str = "") -> 
         raise of_amount(error) from None
     return Pod(
         json=data,
-        now=now,
         name=name_of(metadata),
         namespace=metadata.namespace or "default",
         uid=metadata.uid or "",

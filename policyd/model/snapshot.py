@@ -44,7 +44,7 @@ class Snapshot:
 
     def namespace(self, name: str) -> Namespace:
         """Give a namespace; one that is not in the input has nothing but its name."""
-        return self.namespaces.get(name) or bare_namespace(name, self.now)
+        return self.namespaces.get(name) or bare_namespace(name)
 
     def node(self, name: str) -> Node | None:
         """Give a node by its name."""
@@ -61,9 +61,9 @@ class Pods:
     problems: tuple[Problem, ...] = ()
 
 
-def load_pods(manifests: Manifests, now: Timestamp) -> Pods:
+def load_pods(manifests: Manifests) -> Pods:
     """Make every pod of the input, those of pod templates included."""
-    loader = _Loader(manifests, now)
+    loader = _Loader(manifests)
     found = list(loader.pods(manifests.of_kind("Pod")))
     return Pods(
         [pod for pod, _ in found],
@@ -75,7 +75,7 @@ def load_pods(manifests: Manifests, now: Timestamp) -> Pods:
 
 def load_cluster(manifests: Manifests, now: Timestamp) -> Snapshot:
     """Make the cluster that the input describes. Pod templates are no pods of the cluster."""
-    loader = _Loader(manifests, now)
+    loader = _Loader(manifests)
     documents = (each for each in manifests.of_kind("Pod") if not each.workload)
     pods = list(loader.once(loader.pods(documents)))
     bound: dict[str, list[tuple[Pod, Document]]] = {}
@@ -105,7 +105,6 @@ class _Loader:
     """Makes objects of documents, and collects what is to be said about them."""
 
     manifests: Manifests
-    now: Timestamp
     notes: list[Note] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
@@ -115,7 +114,7 @@ class _Loader:
         def make(document: Document) -> Pod:
             head = decode_part(document.json, PodHead)
             data, head, unknown = admit(document.json, head, classes)
-            pod = make_pod(data, head, self.now, document.workload)
+            pod = make_pod(data, head, document.workload)
             for reason in unknown:
                 self.notes.append(Note("Pod", pod.name, document.place, reason))
             return pod
@@ -126,14 +125,14 @@ class _Loader:
         def make(document: Document) -> Node:
             head = decode_part(document.json, NodeHead)
             pods = [pod for pod, _ in bound.get(name_of(head.metadata), ())]
-            return make_node(document.json, head, pods, self.now)
+            return make_node(document.json, head, pods)
 
         return self._made(self.manifests.of_kind("Node"), make)
 
     def namespaces(self) -> Iterator[tuple[Namespace, Document]]:
         def make(document: Document) -> Namespace:
             head = decode_part(document.json, NamespaceHead)
-            return make_namespace(document.json, head, self.now)
+            return make_namespace(document.json, head)
 
         return self._made(self.manifests.of_kind("Namespace"), make)
 

@@ -31,7 +31,7 @@ from policyd.policy.ruleset import (
     Score,
     SortKey,
 )
-from policyd.policy.scope import VARIABLES, Objects, unavailable_for, variables_for
+from policyd.policy.scope import DERIVED, VARIABLES, Objects, unavailable_for, variables_for
 
 _ORDERED: Final = frozenset(
     {"bool", "int", "uint", "double", "string", "kubernetes.Quantity"}
@@ -171,6 +171,7 @@ class _Loader:
             objects=self._objects,
             lets=lets,
             unavailable=unavailable_for(reads, where),
+            derived=DERIVED,
         )
 
     def _unused_params(self) -> None:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from policyd.language.blocks import BLOCKS
-from policyd.language.declarations import Field, ObjectType
+from policyd.language.declarations import Derived, Field, ObjectType
 from policyd.language.types import (
     DOUBLE,
     STRING,
@@ -21,6 +21,7 @@ from policyd.language.types import (
 from policyd.model.cluster import Cluster
 from policyd.model.namespace import Namespace
 from policyd.model.node import Node
+from policyd.model.objects import DERIVED as DERIVATIONS
 from policyd.model.pod import Pod
 from policyd.model.schema import api_types, description
 
@@ -28,6 +29,11 @@ FACTS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     fact.cel_type: fact.FIELDS for fact in (Pod, Node, Namespace, Cluster)
 }
 """The short names of the model's classes: for each field its type and one sentence."""
+
+DERIVED: Final[Mapping[str, Derived]] = {
+    name: Derived(*derivation) for name, derivation in DERIVATIONS.items()
+}
+"""The derived fields of the model's objects, by their names."""
 
 VARIABLES: Final[Mapping[str, Type]] = {
     "pod": object_type("Pod"),
@@ -106,10 +112,11 @@ def _object(name: str) -> ObjectType:
 
 
 def _native(name: str, declared: Mapping[str, tuple[str, str]]) -> ObjectType:
-    fields = {
-        field: Field(parse_type(text), doc, native=True) for field, (text, doc) in declared.items()
-    }
-    return ObjectType(name, fields)
+    return ObjectType(name, {field: _field(field, *each) for field, each in declared.items()})
+
+
+def _field(name: str, text: str, doc: str) -> Field:
+    return Field(parse_type(text), doc, native=True, derived=DERIVED.get(name))
 
 
 def variables_for(reads: tuple[str, ...]) -> Mapping[str, Type]:

@@ -17,7 +17,7 @@ PODS_CHANGED: Final = frozenset(
     }
 )
 NAMESPACE_CHANGED: Final = frozenset({"namespace"})
-TIME_PASSED: Final = frozenset({"now", "pod.age", "node.age"})
+TIME_PASSED: Final = frozenset({"now"})
 
 _LABELS: Final = ("node.labels", "node.metadata.labels", "node.zone", "node.region")
 _ANNOTATIONS: Final = ("node.annotations", "node.metadata.annotations")

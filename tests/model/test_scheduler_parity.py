@@ -38,7 +38,7 @@ def load(scenario: dict[str, Any]) -> tuple[Snapshot, Pod]:
     """Make the scenario's cluster and its pod."""
     cluster = manifest("Node", scenario["nodes"]) + manifest("Pod", scenario["pods"])
     snapshot = load_cluster(cluster, Timestamp(0))
-    pods = load_pods(manifest("Pod", [scenario["pod"]]), Timestamp(0))
+    pods = load_pods(manifest("Pod", [scenario["pod"]]))
     assert (*cluster.problems, *snapshot.problems, *pods.problems) == ()
     return snapshot, pods.pods[0]
 

@@ -47,7 +47,7 @@ def snapshot(*objects: dict) -> Snapshot:
 
 def as_pod(manifest: dict) -> Pod:
     """Give a pod as rules see it."""
-    return load_pods(read_bytes(_list([manifest])), NOW).pods[0]
+    return load_pods(read_bytes(_list([manifest]))).pods[0]
 
 
 def _list(objects) -> bytes:

@@ -1,8 +1,13 @@
 """What rules mean for a pod on nodes: feasibility, reasons, scores, order."""
 
+from dataclasses import replace
+
 import pytest
 
-from tests.policy.build import decision, node, pod
+from policyd.language.diagnostics import RuleError
+from policyd.policy.decide import decide
+from policyd.values.times import parse_timestamp
+from tests.policy.build import as_pod, decision, node, pod, rules, snapshot
 
 TWO = (node("a", {"disk": "ssd"}), node("b", {"disk": "hdd"}))
 
@@ -181,3 +186,25 @@ def test_used_and_free_count_the_pods_on_the_node():
 
 def test_no_nodes_is_no_fit():
     assert not decision('rule "r" { require true }', pod()).fits
+
+
+def test_ages_follow_the_time_of_the_decision_and_not_that_of_the_facts():
+    text = """
+    rule "young" { require node.age < duration("1h") && pod.age < duration("1h") because "old" }
+    """
+    manifest = pod()
+    manifest["metadata"]["creationTimestamp"] = "2026-06-01T11:30:00Z"
+    made = node("a")
+    made["metadata"]["creationTimestamp"] = "2026-06-01T11:30:00Z"
+    waiting, cluster, ruleset = as_pod(manifest), snapshot(made), rules(text)
+    assert decide(ruleset, waiting, cluster).fits
+    later = replace(cluster, now=parse_timestamp("2026-06-01T12:40:00Z"))
+    assert later.nodes[0] is cluster.nodes[0]
+    assert not decide(ruleset, waiting, later).fits
+    assert ruleset.rules[0].reads == {"node.created", "pod.created", "now.*"}
+
+
+def test_whose_pod_it_is_cannot_depend_on_its_age():
+    with pytest.raises(RuleError) as caught:
+        rules('share "s" { tenant string(pod.age) }')
+    assert "`age` is derived from `now`" in caught.value.diagnostics[0].message

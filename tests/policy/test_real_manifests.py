@@ -38,7 +38,7 @@ def test_there_are_files():
 @pytest.mark.parametrize("path", GIVEN or [SHARED], ids=lambda path: path.name)
 def test_every_pod_is_decided_on_every_node(path, ruleset, clusters):
     manifests = read_file(path)
-    pods = load_pods(manifests, NOW)
+    pods = load_pods(manifests)
     assert not manifests.problems
     assert not pods.problems
     skipped = Counter(note.kind for note in manifests.notes)
