@@ -267,7 +267,7 @@ def _without(snapshot: Snapshot, pod: Pod) -> Snapshot:
     """Give the cluster as it was before a pod came to its node."""
     nodes = [_node_without(n, pod) if n.name == pod.nodeName else n for n in snapshot.nodes]
     pods = [each for each in snapshot.pods if each is not pod]
-    totals = make_cluster(nodes, snapshot.cluster.pods)
+    totals = make_cluster(nodes, snapshot.cluster.pods, snapshot.cluster.workload)
     return replace(snapshot, nodes=nodes, pods=pods, cluster=totals)
 
 

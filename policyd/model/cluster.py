@@ -1,13 +1,14 @@
 """The cluster's totals, as rules see them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import ClassVar, Final
 
 from policyd.model.node import Node, rest
 from policyd.model.objects import Fields
 from policyd.model.requests import Totals, add
+from policyd.model.workload import Shape, Workload
 from policyd.values.maps import TotalMap
 from policyd.values.quantity import ZERO
 
@@ -17,12 +18,16 @@ _FIELDS: Final = {
     "free": ("map(string, quantity)", "What is left on all nodes: `allocatable - used`; else 0."),
     "nodes": ("int", "How many nodes there are."),
     "pods": ("int", "How many pods there are that have not finished, on nodes or waiting."),
+    "shapes": (
+        "list(Shape)",
+        "What most pods ask for, the most frequent first: as many as make up 95 % of the pods.",
+    ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Sums over all nodes, cordoned and unready ones included."""
+    """Sums over all nodes, cordoned and unready ones included, and what the pods are like."""
 
     cel_type: ClassVar[str] = "Cluster"
     FIELDS: ClassVar[Fields] = MappingProxyType(_FIELDS)
@@ -32,9 +37,15 @@ class Cluster:
     free: TotalMap
     nodes: int
     pods: int
+    workload: Workload = field(default_factory=Workload, compare=False)
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """What most pods of the workload ask for."""
+        return self.workload.shapes
 
 
-def make_cluster(nodes: Sequence[Node], pods: int) -> Cluster:
+def make_cluster(nodes: Sequence[Node], pods: int, workload: Workload | None = None) -> Cluster:
     """Add up the nodes; `pods` is the number of pods that have not finished."""
     allocatable: Totals = {}
     used: Totals = {}
@@ -47,4 +58,5 @@ def make_cluster(nodes: Sequence[Node], pods: int) -> Cluster:
         free=rest(allocatable, used),
         nodes=len(nodes),
         pods=pods,
+        workload=workload or Workload(),
     )

@@ -5,6 +5,9 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
+import msgspec
+
+from policyd.model.devices import Device, annotations_in, devices_with, make_devices
 from policyd.model.faults import of_amount
 from policyd.model.objects import API_FIELDS, ApiObject, Fields, name_of, texts
 from policyd.model.pod import Pod
@@ -38,6 +41,10 @@ _FIELDS: Final = {
         "What is left: `allocatable - used`, below zero where too much was promised; else 0.",
     ),
     "pods": ("list(Pod)", "The pods on the node that have not finished."),
+    "devices": (
+        "list(Device)",
+        "The devices of extended resources that have such, in the order of their numbers.",
+    ),
     "images": (
         "list(v1.ContainerImage)",
         "The images that the node has, with names and sizeBytes always there.",
@@ -55,7 +62,7 @@ _FIELDS: Final = {
 
 
 class Node(ApiObject, frozen=True, kw_only=True):
-    """A node."""
+    """A node. `guessed` says that some pod on it has devices, and none on record."""
 
     cel_type: ClassVar[str] = "Node"
     kind: ClassVar[str] = "Node"
@@ -67,6 +74,8 @@ class Node(ApiObject, frozen=True, kw_only=True):
     pods: list[Pod]
     ready: bool
     unschedulable: bool
+    devices: list[Device] = msgspec.field(default_factory=list)
+    guessed: bool = False
 
     @property
     def zone(self) -> str | None:
@@ -103,17 +112,32 @@ def make_node(data: bytes, head: NodeHead, pods: Sequence[Pod]) -> Node:
     allocatable = _allocatable(status)
     running = [pod for pod in pods if not pod.is_finished]
     used = _used(running)
+    labels = texts(head.metadata.labels if head.metadata else None)
+    devices, guessed = _devices(data, allocatable, labels, running)
     return Node(
         json=data,
         name=name_of(head.metadata),
-        labels=texts(head.metadata.labels if head.metadata else None),
+        labels=labels,
         allocatable=allocatable,
         used=used,
         free=rest(allocatable, used),
         pods=running,
         ready=_is_ready(status),
         unschedulable=bool(head.spec and head.spec.unschedulable),
+        devices=devices,
+        guessed=guessed,
     )
+
+
+def _devices(
+    data: bytes, allocatable: TotalMap, labels: TotalMap, pods: Sequence[Pod]
+) -> tuple[list[Device], bool]:
+    """Give the devices with the pods on them, and whether some pod's were guessed."""
+    try:
+        devices = make_devices(allocatable, labels, annotations_in(data))
+    except AmountError as error:
+        raise of_amount(error) from None
+    return devices_with(devices, pods) if devices else ([], False)
 
 
 def rest(allocatable: Mapping[str, Quantity], used: Mapping[str, Quantity]) -> TotalMap:

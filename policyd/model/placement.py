@@ -5,6 +5,7 @@ from collections.abc import Callable
 import msgspec
 
 from policyd.model.cluster import Cluster
+from policyd.model.devices import Device, changed, devices_with, held_by
 from policyd.model.node import Node, rest
 from policyd.model.pod import Pod
 from policyd.values.maps import TotalMap
@@ -40,7 +41,33 @@ def _changed(
     for resource, amount in pod.charge.items():
         used[resource] = change(used[resource], amount)
     used["pods"] = change(used["pods"], _ONE)
-    return msgspec.structs.replace(node, pods=pods, used=used, free=rest(node.allocatable, used))
+    devices, guessed = node.devices, node.guessed
+    if devices:
+        devices, guessed = _devices(node, pods, pod, change)
+    return msgspec.structs.replace(
+        node,
+        pods=pods,
+        used=used,
+        free=rest(node.allocatable, used),
+        devices=devices,
+        guessed=guessed,
+    )
+
+
+def _devices(
+    node: Node, pods: list[Pod], pod: Pod, change: Callable[[Quantity, Quantity], Quantity]
+) -> tuple[list[Device], bool]:
+    """Give the devices after the change, and whether some pod's are guessed.
+
+    Where every pod's devices are on record only those of this pod change. A guess depends on
+    all pods of the node, so that then they are gone through again.
+    """
+    held = held_by(node.devices, pod)
+    if held is None or (held and node.guessed):
+        return devices_with(node.devices, pods)
+    if not held:
+        return node.devices, node.guessed
+    return changed(node.devices, pod.charge, held, change), False
 
 
 def totals_after(cluster: Cluster, before: Node | None, after: Node | None) -> Cluster:
@@ -54,4 +81,5 @@ def totals_after(cluster: Cluster, before: Node | None, after: Node | None) -> C
             for resource, amount in amounts.items():
                 totals[resource] = change(totals[resource], amount)
     nodes = cluster.nodes + (after is not None) - (before is not None)
-    return Cluster(allocatable, used, rest(allocatable, used), nodes, cluster.pods)
+    left = rest(allocatable, used)
+    return Cluster(allocatable, used, left, nodes, cluster.pods, cluster.workload)

@@ -4,10 +4,28 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
+import msgspec
+
+from policyd.model.devices import (
+    MODELS,
+    RECORD,
+    SHARE,
+    Taken,
+    annotations_in,
+    asked_share,
+    record,
+    recorded,
+)
 from policyd.model.faults import of_amount
 from policyd.model.objects import API_FIELDS, ApiObject, Fields, name_of, texts
 from policyd.model.qos import qos_class
-from policyd.model.requests import AmountError, charge, limits, requests
+from policyd.model.requests import (
+    AmountError,
+    Totals,
+    charge,
+    limits,
+    requests,
+)
 from policyd.model.wire import (
     Named,
     PodDetail,
@@ -51,6 +69,10 @@ _FIELDS: Final = {
         "The tolerations, with key, operator, value and effect always there.",
     ),
     "gates": ("list(string)", "The names of the scheduling gates that hold the pod."),
+    "models": (
+        "list(string)",
+        "The models of `policyd.io/device-models`, its annotation; empty where any will do.",
+    ),
     "nodeName": ("string", "The node that the pod is bound to, or an empty text."),
     "phase": ("string", "The phase: `Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`."),
     **API_FIELDS,
@@ -63,7 +85,7 @@ class Pod(ApiObject, frozen=True, kw_only=True):
     """A pod. `charge` is what it counts for on its node, and `workload` the kind that made it.
 
     `workload` is empty for a pod that was read as such, and else the kind of object that the
-    pod's template was in.
+    pod's template was in. `taken` are the devices that it is on record to have.
     """
 
     cel_type: ClassVar[str] = "Pod"
@@ -78,6 +100,7 @@ class Pod(ApiObject, frozen=True, kw_only=True):
     nodeName: str  # noqa: N815 - the API's own name
     phase: str
     workload: str = ""
+    taken: Taken = msgspec.field(default_factory=dict)
 
     @property
     def is_finished(self) -> bool:
@@ -135,6 +158,12 @@ class Pod(ApiObject, frozen=True, kw_only=True):
         gates = self._spec_detail().scheduling_gates or ()
         return [gate.name or "" for gate in gates if gate is not None]
 
+    @cached_property
+    def models(self) -> list[str]:
+        """The device models that it can use; none where any will do."""
+        named = (self.annotations[MODELS] or "").split("|")
+        return [model.strip() for model in named if model.strip()]
+
     def _head(self) -> PodHead:
         return self.part(PodHead)
 
@@ -153,9 +182,12 @@ def make_pod(data: bytes, head: PodHead, workload: str = "") -> Pod:
     """
     metadata, spec = head.metadata or Named(), head.spec or PodSpec()
     status = head.status or PodStatus()
+    annotations = annotations_in(data)
     try:
         asked = requests(spec)
         charged = charge(spec, status) if spec.node_name and _is_measured(status) else asked
+        if share := asked_share(annotations):
+            asked, charged = _with_share(asked, share), _with_share(charged, share)
     except AmountError as error:
         raise of_amount(error) from None
     return Pod(
@@ -170,7 +202,37 @@ def make_pod(data: bytes, head: PodHead, workload: str = "") -> Pod:
         nodeName=spec.node_name or "",
         phase=status.phase or "Pending",
         workload=workload,
+        taken=recorded(annotations),
     )
+
+
+def with_record(pod: Pod, taken: Taken) -> Pod:
+    """Give a pod with the devices that it gets on record, in its annotation `policyd.io/devices`.
+
+    A record of an earlier placement goes. A pod that takes no devices stays as it is.
+    """
+    if not taken and not pod.taken:
+        return pod
+    raw: dict[str, Any] = msgspec.json.decode(pod.json)
+    metadata = dict(raw.get("metadata") or {})
+    annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k != RECORD}
+    if taken:
+        annotations[RECORD] = record(taken)
+    raw["metadata"] = {**metadata, "annotations": annotations}
+    return msgspec.structs.replace(pod, json=msgspec.json.encode(raw), taken=taken)
+
+
+def _with_share(amounts: TotalMap, share: Totals) -> TotalMap:
+    """Add the shares of devices, of which the containers must not ask for whole ones too.
+
+    Raises:
+        AmountError: they do.
+    """
+    for resource in share:
+        if amounts[resource].nanos:
+            cause = f"the pod asks for whole devices of {resource} and for a share of one"
+            raise AmountError(cause, ("metadata", "annotations", SHARE))
+    return TotalMap({**amounts, **share}, amounts.default)
 
 
 def _is_measured(status: PodStatus) -> bool:

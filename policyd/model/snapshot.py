@@ -20,6 +20,7 @@ from policyd.model.objects import ApiObject, name_of
 from policyd.model.places import Note, Problem
 from policyd.model.pod import Pod, make_pod
 from policyd.model.wire import NamespaceHead, NodeHead, PodHead, PriorityClass, RuntimeClass
+from policyd.model.workload import Workload
 from policyd.values.errors import ValueFault
 from policyd.values.times import Timestamp
 
@@ -91,7 +92,7 @@ def load_cluster(manifests: Manifests, now: Timestamp) -> Snapshot:
         nodes=nodes,
         pods=[pod for pod, _ in pods],
         namespaces={each.name: each for each in namespaces},
-        cluster=make_cluster(nodes, unfinished),
+        cluster=make_cluster(nodes, unfinished, Workload(pod for pod, _ in pods)),
         notes=tuple(loader.notes),
         problems=tuple(loader.problems),
     )

@@ -27,11 +27,11 @@ def tie_break(ruleset: Ruleset, fixed: Mapping[str, Any], nodes: Sequence[Node])
         for key in clause.keys
     ]
     pod = fixed["pod"]
-    values = [[_value(key, {**fixed, "node": node}) for key in keys] for node in nodes]
+    values = [[key_value(key, {**fixed, "node": node}) for key in keys] for node in nodes]
     hashes = [placement_hash(pod.uid or f"{pod.namespace}/{pod.name}", n.name) for n in nodes]
 
     def before(a: int, b: int) -> int:
-        by_keys = _compare_keys(keys, values[a], values[b])
+        by_keys = compare_keys(keys, values[a], values[b])
         return by_keys or (hashes[a] > hashes[b]) - (hashes[a] < hashes[b])
 
     order = sorted(range(len(nodes)), key=cmp_to_key(before))
@@ -46,7 +46,7 @@ def placement_hash(uid: str, node: str) -> int:
     return int.from_bytes(blake2b(f"{uid}\0{node}".encode(), digest_size=8).digest(), "big")
 
 
-def _value(key: SortKey, values: Mapping[str, Any]) -> Any:
+def key_value(key: SortKey, values: Mapping[str, Any]) -> Any:
     """Give a key's value; an error sorts last, as null does."""
     try:
         return key.value.program.evaluate(values)
@@ -54,7 +54,8 @@ def _value(key: SortKey, values: Mapping[str, Any]) -> Any:
         return None
 
 
-def _compare_keys(keys: Sequence[SortKey], left: Sequence[Any], right: Sequence[Any]) -> int:
+def compare_keys(keys: Sequence[SortKey], left: Sequence[Any], right: Sequence[Any]) -> int:
+    """Say which of two comes first by its values of the keys: below zero the left one."""
     for key, a, b in zip(keys, left, right, strict=True):
         order = _compare(a, b, descending=key.descending)
         if order:

@@ -19,14 +19,16 @@ from policyd.language.types import (
     parse_type,
 )
 from policyd.model.cluster import Cluster
+from policyd.model.devices import Device
 from policyd.model.namespace import Namespace
 from policyd.model.node import Node
 from policyd.model.objects import DERIVED as DERIVATIONS
 from policyd.model.pod import Pod
 from policyd.model.schema import api_types, description
+from policyd.model.workload import Shape
 
 FACTS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
-    fact.cel_type: fact.FIELDS for fact in (Pod, Node, Namespace, Cluster)
+    fact.cel_type: fact.FIELDS for fact in (Pod, Node, Namespace, Cluster, Device, Shape)
 }
 """The short names of the model's classes: for each field its type and one sentence."""
 
@@ -64,14 +66,6 @@ _DECLARED: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "weight": ("double", "How much of a fair division is the tenant's."),
         "share": ("double", "The tenant's share, by the measure of its `share` block."),
         "pending": ("int", "How many pods of the tenant wait."),
-    },
-    "Device": {
-        "index": ("int", "The device's number on its node, from 0."),
-        "resource": ("string", "The resource that it is one of, such as `nvidia.com/gpu`."),
-        "model": ("string?", "The device's model, or null where the node does not say."),
-        "total": ("quantity", "The device's capacity; 1 for a whole device."),
-        "used": ("quantity", "What pods have of it."),
-        "free": ("quantity", "What is left of it."),
     },
 }
 

@@ -9,8 +9,9 @@ One lock, this object's. Lock order: cache before queue; nothing is called while
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
+from typing import Final
 
 from policyd.model.cluster import Cluster, make_cluster
 from policyd.model.namespace import Namespace
@@ -18,8 +19,11 @@ from policyd.model.node import Node
 from policyd.model.placement import totals_after, with_pod, without_pod
 from policyd.model.pod import Pod
 from policyd.model.snapshot import Snapshot
+from policyd.model.workload import Workload
 from policyd.scheduler.queue import key_of
 from policyd.values.times import Timestamp
+
+_RENEWED: Final = 20
 
 
 class StaleDecisionError(Exception):
@@ -38,13 +42,15 @@ class _Placed:
 class Cache:
     """Nodes, the pods on them, and namespaces."""
 
-    def __init__(self) -> None:
+    def __init__(self, workload: Workload | None = None) -> None:
+        """Start empty. The workload is that of the pods on the nodes, unless one is given."""
         self._lock = Lock()
         self._nodes: dict[str, Node] = {}
         self._placed: dict[str, _Placed] = {}
         self._strays: dict[str, dict[str, Pod]] = {}  # pods of nodes that are not known (yet)
         self._namespaces: dict[str, Namespace] = {}
-        self._totals = make_cluster([], 0)
+        self._totals = make_cluster([], 0, workload)
+        self._moved = 0  # pods placed and removed since the workload was looked at
 
     # --- from the cluster ---
 
@@ -86,6 +92,7 @@ class Cache:
     def snapshot(self, now: Timestamp) -> Snapshot:
         """Give the cluster as it is now."""
         with self._lock:
+            self._renew_workload()
             return Snapshot(
                 now=now,
                 nodes=list(self._nodes.values()),
@@ -140,6 +147,16 @@ class Cache:
 
     # --- under the lock ---
 
+    def _renew_workload(self) -> None:
+        """Take the workload anew once a twentieth of the pods came or went.
+
+        Shapes that changed with every pod would be worth less to rules than what they cost.
+        """
+        if self._moved * _RENEWED > len(self._placed) and not self._totals.workload.fixed:
+            self._moved = 0
+            pods = (placed.pod for placed in self._placed.values())
+            self._totals = replace(self._totals, workload=Workload(pods))
+
     def _set(self, name: str, node: Node | None) -> None:
         before = self._nodes.pop(name, None) if node is None else self._nodes.get(name)
         if node is not None:
@@ -148,6 +165,7 @@ class Cache:
 
     def _place(self, pod: Pod, name: str, *, assumed: bool) -> None:
         self._placed[key_of(pod)] = _Placed(pod, name, assumed)
+        self._moved += 1
         node = self._nodes.get(name)
         if node is None:
             self._strays.setdefault(name, {})[key_of(pod)] = pod
@@ -158,6 +176,7 @@ class Cache:
         placed = self._placed.pop(key, None)
         if placed is None:
             return False
+        self._moved += 1
         node = self._nodes.get(placed.node)
         if node is None:
             self._strays.get(placed.node, {}).pop(key, None)

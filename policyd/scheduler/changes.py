@@ -12,18 +12,21 @@ NODE_ADDED: Final = frozenset({"node", "cluster"})
 NODE_REMOVED: Final = frozenset({"cluster"})
 PODS_CHANGED: Final = frozenset(
     {
-        *("node.used", "node.free", "node.pods"),
-        *("cluster.used", "cluster.free", "cluster.pods"),
+        *("node.used", "node.free", "node.pods", "node.devices"),
+        *("cluster.used", "cluster.free", "cluster.pods", "cluster.shapes"),
     }
 )
 NAMESPACE_CHANGED: Final = frozenset({"namespace"})
 TIME_PASSED: Final = frozenset({"now"})
 
-_LABELS: Final = ("node.labels", "node.metadata.labels", "node.zone", "node.region")
-_ANNOTATIONS: Final = ("node.annotations", "node.metadata.annotations")
+_LABELS: Final = ("node.labels", "node.metadata.labels", "node.zone", "node.region", "node.devices")
+_ANNOTATIONS: Final = ("node.annotations", "node.metadata.annotations", "node.devices")
 _SPEC: Final = ("node.spec", "node.taints", "node.unschedulable")
 _STATUS: Final = ("node.status", "node.ready", "node.images")
-_AMOUNTS: Final = ("node.allocatable", "node.free", "cluster.allocatable", "cluster.free")
+_AMOUNTS: Final = (
+    *("node.allocatable", "node.free", "node.devices"),
+    *("cluster.allocatable", "cluster.free"),
+)
 
 
 def node_changes(before: Node, after: Node) -> frozenset[str]:

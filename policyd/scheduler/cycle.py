@@ -7,15 +7,17 @@ counted with the observer, and the pod goes back to the queue.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from time import perf_counter
 from typing import Final, Protocol
 
-from policyd.model.pod import Pod
+from policyd.model.node import Node
+from policyd.model.pod import Pod, with_record
 from policyd.model.snapshot import Snapshot
 from policyd.policy.decide import Decision, decide
+from policyd.policy.devices import Choice, with_devices
 from policyd.policy.ruleset import Ruleset
 from policyd.scheduler.cache import Cache, StaleDecisionError
 from policyd.scheduler.changes import PODS_CHANGED
@@ -109,7 +111,7 @@ class Scheduler:
             return
         snapshot = self._cache.snapshot(self._clock.now())
         try:
-            decision = self._decide(ruleset, queued.pod, snapshot, started)
+            choice = self._decide(ruleset, queued.pod, snapshot, started)
         except DeadlineExceededError:
             message = f"the decision took longer than {self._deadline:g} s"
             self._fail(queued, ruleset, started, Remedy.RETRY_WITH_BACKOFF, message)
@@ -118,34 +120,42 @@ class Scheduler:
             message = f"the decision failed: {type(error).__name__}: {error}"
             self._fail(queued, ruleset, started, Remedy.RETRY_WITH_BACKOFF, message)
         else:
-            self._conclude(queued, decision, started)
+            self._conclude(queued, choice, started)
 
-    def _decide(self, ruleset: Ruleset, pod: Pod, snapshot: Snapshot, started: float) -> Decision:
+    def _decide(self, ruleset: Ruleset, pod: Pod, snapshot: Snapshot, started: float) -> Choice:
         def tick() -> None:
             if self._timer() - started > self._deadline:
                 raise DeadlineExceededError
 
-        return decide(ruleset, pod, snapshot, tick=tick)
+        def on(nodes: Sequence[Node] | None = None) -> Decision:
+            return decide(ruleset, pod, snapshot, nodes, tick=tick)
 
-    def _conclude(self, queued: QueuedPod, decision: Decision, started: float) -> None:
+        return with_devices(on(), snapshot, on)
+
+    def _conclude(self, queued: QueuedPod, choice: Choice, started: float) -> None:
+        decision = choice.decision
         chosen = decision.chosen
         if chosen is None:
-            self._reject(queued, decision, started)
+            self._reject(queued, choice, started)
             return
+        pod = with_record(queued.pod, choice.taken)
         try:
-            self._cache.assume(queued.pod, chosen.node)
+            self._cache.assume(pod, chosen.node)
         except StaleDecisionError as error:
             self._fail(
                 queued, decision.ruleset, started, Remedy.RETRY_AT_ONCE, str(error), decision
             )
             return
         seconds = self._timer() - started
-        self._pool.submit(lambda: self._bind(queued, decision, chosen.name, seconds))
+        self._pool.submit(lambda: self._bind(queued, pod, decision, chosen.name, seconds))
 
-    def _reject(self, queued: QueuedPod, decision: Decision, started: float) -> None:
+    def _reject(self, queued: QueuedPod, choice: Choice, started: float) -> None:
         """Put a pod back that fits nowhere, to wait for what could change that."""
-        message = unschedulable_message(decision)
-        waits_for = {"node.name"} if decision.considered else {"node", "cluster"}
+        decision = choice.decision
+        message = unschedulable_message(decision, choice.refused)
+        waits_for = {"node.name"} if decision.considered or choice.refused else {"node", "cluster"}
+        if choice.refused:
+            waits_for.add("node.devices")
         rejecting = decision.rejecting
         for rule in decision.ruleset.rules:
             if rule.name in rejecting:
@@ -159,15 +169,17 @@ class Scheduler:
         self._note(queued, decision.ruleset, decision, "unschedulable", None, started, message)
         self._write(queued.pod, "Unschedulable", message)
 
-    def _bind(self, queued: QueuedPod, decision: Decision, node: str, seconds: float) -> None:
-        """Bind a pod that is assumed; by a thread of the pool."""
+    def _bind(
+        self, queued: QueuedPod, pod: Pod, decision: Decision, node: str, seconds: float
+    ) -> None:
+        """Bind a pod that is assumed, with its devices on record; by a thread of the pool."""
         failures: list[ClusterError] = []
-        if self._is_bound(queued.pod, node, failures):
+        if self._is_bound(pod, node, failures):
             self._queue.done(queued)
             self._observer.attempted(
-                self._attempt(queued.pod, decision, "scheduled", node, seconds, "", failures)
+                self._attempt(pod, decision, "scheduled", node, seconds, "", failures)
             )
-            self._told(lambda: self._cluster.scheduled(queued.pod, node))
+            self._told(lambda: self._cluster.scheduled(pod, node))
             return
         message = "; ".join(error.message for error in failures)
         self._cache.forget(queued.pod)

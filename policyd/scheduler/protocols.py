@@ -47,7 +47,9 @@ class Cluster(Protocol):
     """Where pods are bound and what is written about them. Any thread may call any of these."""
 
     def bind(self, pod: Pod, node: str) -> None:
-        """Bind a pod to a node, by its uid.
+        """Bind a pod to a node, by its uid; and write the devices that it has on record.
+
+        The record is the pod's annotation `policyd.io/devices`, where it has one.
 
         Raises:
             ClusterError: it was not bound, or it is not known whether it was.

@@ -7,7 +7,7 @@ import msgspec
 
 from policyd.model.namespace import Namespace
 from policyd.model.node import Node
-from policyd.model.pod import Pod
+from policyd.model.pod import Pod, with_record
 from policyd.scheduler.cache import Cache
 from policyd.scheduler.changes import NODE_ADDED, NODE_REMOVED, PODS_CHANGED, node_changes
 from policyd.scheduler.protocols import ClusterError, Remedy
@@ -80,7 +80,7 @@ class EmbeddedCluster:
             raise ClusterError(f"node {node} is gone", Remedy.RETRY_AT_ONCE)
         if known.nodeName:
             raise ClusterError(f"pod {pod.name} is bound already", Remedy.NEEDS_PERSON)
-        bound = bound_to(known, node)
+        bound = with_record(bound_to(known, node), pod.taken)
         self.pods[key_of(pod)] = bound
         self.conditions.pop(key_of(pod), None)
         self._cache.put_pod(bound)

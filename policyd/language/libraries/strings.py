@@ -6,6 +6,7 @@ count code points. `format` is in `formatting.py`.
 """
 
 from collections.abc import Callable, Sized
+from hashlib import blake2b
 from typing import Any, Final
 
 from policyd.language.declarations import Function, Library, Overload, function, overload
@@ -52,6 +53,7 @@ def library(dialect: Dialect) -> Library:
             *_changing(dialect),
             _join(),
             formatting.declare(dialect),
+            *((_hash(),) if dialect is Dialect.KUBERNETES else ()),
         ),
     )
 
@@ -116,6 +118,21 @@ def _predicate(
 
 def _contains(text: str, part: str) -> bool:
     return part in text
+
+
+def _hash() -> Function:
+    made = overload("hash_string", "(string) -> int", stable_hash, cost=_by_length, portable=False)
+    return function(
+        "hash",
+        made,
+        doc="Gives a number of a string, 0 to 2^63 - 1: the same one always, on every machine.",
+    )
+
+
+def stable_hash(text: str) -> int:
+    """Give the first 63 bits of a text's BLAKE2b digest of 8 bytes."""
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1
 
 
 # --- searching -------------------------------------------------------------------------------
