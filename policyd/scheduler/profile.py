@@ -1,21 +1,35 @@
 """A scheduler name, and the rule set that is in force for its pods."""
 
+from dataclasses import dataclass
+from typing import Final, Protocol
+
 from policyd.policy.ruleset import Ruleset
 
-DEFAULT_NAME = "policyd"
+DEFAULT_NAME: Final = "policyd"
 
 
-class Profile:
+class Profile(Protocol):
     """The pods of one scheduler name.
 
-    `current` is one reference that is replaced whole: a decision reads it once at its start,
-    so that a reload never changes a decision half way. Readers take no lock.
+    `current` is one reference that is replaced whole and read without a lock: a decision reads
+    it once at its start, so that a reload never changes a decision half way. The one whose
+    rules are reloaded is `policyd.policy.store.RulesetStore`.
     """
 
-    def __init__(self, name: str = DEFAULT_NAME, ruleset: Ruleset | None = None) -> None:
-        self.name = name
-        self.current = ruleset
+    @property
+    def name(self) -> str:
+        """Give the scheduler name."""
+        ...
 
-    def install(self, ruleset: Ruleset) -> None:
-        """Put a rule set in force for the decisions that start from now on."""
-        self.current = ruleset
+    @property
+    def current(self) -> Ruleset | None:
+        """Give the rule set in force; nothing where there was no good one yet."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FixedProfile:
+    """A profile whose rule set stays as it is: a simulation's."""
+
+    current: Ruleset | None
+    name: str = DEFAULT_NAME

@@ -11,7 +11,7 @@ from policyd.model.pod import Pod
 from policyd.policy.ruleset import Ruleset
 from policyd.scheduler.cache import Cache
 from policyd.scheduler.cycle import Attempt, Scheduler
-from policyd.scheduler.profile import Profile
+from policyd.scheduler.profile import FixedProfile
 from policyd.scheduler.queue import QueuedPod, SchedulingQueue, key_of
 from policyd.simulation.clock import SimulatedClock
 from policyd.simulation.embedded import EmbeddedCluster, InlinePool
@@ -86,7 +86,7 @@ class _Simulation:
         self.cache = Cache()
         self.cluster = EmbeddedCluster(self.cache, self.queue)
         self.attempts = _Attempts(progress=progress)
-        profile = Profile(ruleset=ruleset)
+        profile = FixedProfile(ruleset)
         self.ruleset = ruleset
         self.scheduler = Scheduler(
             cluster=self.cluster,

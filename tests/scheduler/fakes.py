@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from policyd.policy.ruleset import Ruleset
 from policyd.scheduler.protocols import ClusterError
 from policyd.values.times import Timestamp
 
@@ -17,6 +18,14 @@ class HandClock:
 
     def monotonic(self) -> float:
         return self.seconds
+
+
+class HandProfile:
+    """A profile whose rule set a test replaces."""
+
+    def __init__(self, current: Ruleset | None) -> None:
+        self.name = "policyd"
+        self.current = current
 
 
 class ScriptedCluster:

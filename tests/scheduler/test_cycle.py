@@ -4,11 +4,10 @@ import pytest
 
 from policyd.scheduler.cache import Cache
 from policyd.scheduler.cycle import Scheduler
-from policyd.scheduler.profile import Profile
 from policyd.scheduler.protocols import ClusterError, Remedy
 from policyd.scheduler.queue import SchedulingQueue
 from tests.policy.build import as_pod, node, pod, rules, snapshot
-from tests.scheduler.fakes import HandClock, HeldPool, ScriptedCluster
+from tests.scheduler.fakes import HandClock, HandProfile, HeldPool, ScriptedCluster
 
 FIT = 'rule "fit" { require node.free.cpu >= pod.requests.cpu because "Insufficient cpu" }'
 
@@ -23,7 +22,7 @@ class Loop:
         self.cluster = ScriptedCluster()
         self.pool = HeldPool()
         self.attempts = []
-        self.profile = Profile(ruleset=rules(text) if text is not None else None)
+        self.profile = HandProfile(rules(text) if text is not None else None)
         for made in snapshot(*map(node, nodes)).nodes if nodes else ():
             self.cache.put_node(made)
         self.scheduler = Scheduler(
@@ -190,7 +189,7 @@ def test_without_a_rule_set_nothing_is_decided():
     loop.turn()
     assert loop.queue.where(made) == "unschedulable"
     assert loop.attempts[0].message == "no rule set is in force"
-    loop.profile.install(rules(FIT))
+    loop.profile.current = rules(FIT)
     loop.queue.rules_changed([loop.profile.current.hash])
     loop.turn()
     assert "p" in loop.cluster.bound

@@ -12,12 +12,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from policyd.policy.decide import decide
 from policyd.scheduler.cache import Cache
 from policyd.scheduler.cycle import Scheduler
-from policyd.scheduler.profile import Profile
 from policyd.scheduler.protocols import ClusterError, Remedy
 from policyd.scheduler.queue import SchedulingQueue, key_of
 from policyd.simulation.embedded import EmbeddedCluster
 from tests.policy.build import as_pod, node, pod, rules, snapshot
-from tests.scheduler.fakes import HandClock, HeldPool
+from tests.scheduler.fakes import HandClock, HandProfile, HeldPool
 
 FIT = """
 rule "fit" {{
@@ -56,7 +55,7 @@ class Loop(RuleBasedStateMachine):
         self.cache = Cache()
         self.cluster = FlakyCluster(self.cache, self.queue)
         self.pool = HeldPool()
-        self.profile = Profile(ruleset=RULESETS[0])
+        self.profile = HandProfile(RULESETS[0])
         self.scheduler = Scheduler(
             cluster=self.cluster,
             clock=self.clock,
@@ -117,7 +116,7 @@ class Loop(RuleBasedStateMachine):
 
     @rule(ruleset=st.sampled_from(RULESETS))
     def rules_are_replaced(self, ruleset):
-        self.profile.install(ruleset)
+        self.profile.current = ruleset
         self.queue.rules_changed([ruleset.hash])
 
     @rule(times=st.integers(1, 4))
