@@ -37,7 +37,7 @@ OBJECTS: Final = {
     "Cluster": "`cluster`. Cordoned and unready nodes count.",
     "Victim": "`victim`: a pod, with one field more.",
     "Tenant": "`tenant`. Its fields are checked now; they get values with the scheduling loop.",
-    "Device": "`device`, and the elements of `node.devices` ([operations.md](operations.md#devices)).",
+    "Device": "`device`, and what `node.devices` has: see [operations.md](operations.md#devices).",
     "Shape": "The elements of `cluster.shapes`.",
 }
 

@@ -1,5 +1,6 @@
 """Pods, as rules see them."""
 
+from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
@@ -37,6 +38,7 @@ from policyd.model.wire import (
 )
 from policyd.values.errors import ValueFault
 from policyd.values.maps import TotalMap
+from policyd.values.quantity import ZERO
 
 FINISHED: Final = frozenset({"Succeeded", "Failed"})
 """The phases in which a pod takes nothing of its node any more."""
@@ -186,8 +188,9 @@ def make_pod(data: bytes, head: PodHead, workload: str = "") -> Pod:
     try:
         asked = requests(spec)
         charged = charge(spec, status) if spec.node_name and _is_measured(status) else asked
-        if share := asked_share(annotations):
-            asked, charged = _with_share(asked, share), _with_share(charged, share)
+        if share := _share(annotations, asked, is_bound=bool(spec.node_name)):
+            asked = TotalMap({**asked, **share}, ZERO)
+            charged = TotalMap({**charged, **share}, ZERO)
     except AmountError as error:
         raise of_amount(error) from None
     return Pod(
@@ -222,17 +225,26 @@ def with_record(pod: Pod, taken: Taken) -> Pod:
     return msgspec.structs.replace(pod, json=msgspec.json.encode(raw), taken=taken)
 
 
-def _with_share(amounts: TotalMap, share: Totals) -> TotalMap:
-    """Add the shares of devices, of which the containers must not ask for whole ones too.
+def _share(annotations: Mapping[str, str | None], asked: TotalMap, *, is_bound: bool) -> Totals:
+    """Give the shares of devices that a pod asks for, besides what its containers ask for.
+
+    A pod that runs counts for what its containers take, whatever was written on it since.
 
     Raises:
-        AmountError: they do.
+        AmountError: the annotation cannot be read, or containers ask for whole devices of the
+            same resource; and the pod is not bound.
     """
-    for resource in share:
-        if amounts[resource].nanos:
-            cause = f"the pod asks for whole devices of {resource} and for a share of one"
-            raise AmountError(cause, ("metadata", "annotations", SHARE))
-    return TotalMap({**amounts, **share}, amounts.default)
+    try:
+        share = asked_share(annotations)
+        for resource in share:
+            if asked[resource].nanos:
+                cause = f"the pod asks for whole devices of {resource} and for a share of one"
+                raise AmountError(cause, ("metadata", "annotations", SHARE))  # noqa: TRY301 - as the other
+    except AmountError:
+        if not is_bound:
+            raise
+        return {}
+    return share
 
 
 def _is_measured(status: PodStatus) -> bool:
