@@ -5,16 +5,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import click
 
 from policyd.cli.failure import UNUSABLE, Failure
-from policyd.cli.inputs import Inputs, read_inputs
+from policyd.cli.inputs import Inputs, View, read_inputs
 from policyd.cli.notices import print_note
 from policyd.cli.output import print_data
 from policyd.cli.report import counts_in_words, print_diagnostics
 from policyd.cli.request import Request
 from policyd.cli.rule_files import one_set, read_sources
-from policyd.cli.verdict_data import decision_data, ruleset_data
-from policyd.cli.verdicts import print_decision
+from policyd.cli.verdict_data import choice_data, ruleset_data
+from policyd.cli.verdicts import print_choice
 from policyd.language.diagnostics import Diagnostic, RuleError, Severity
+from policyd.model.node import Node
+from policyd.model.pod import Pod
 from policyd.policy.decide import Decision, decide
+from policyd.policy.devices import Choice, with_devices
 from policyd.policy.load import load
 from policyd.policy.params import ParameterError
 from policyd.policy.ruleset import Ruleset
@@ -33,11 +36,11 @@ def evaluate_rules(
         return UNUSABLE
     _note_findings(ruleset, paths)
     inputs = read_inputs(request, needs_pods=True, needs_nodes=True)
-    decisions = _decisions(ruleset, inputs)
+    choices = _choices(ruleset, inputs)
     if output == "table":
-        fits = _print_text(decisions)
+        fits = _print_text(choices)
     else:
-        fits = _print_data(decisions, ruleset, inputs, output)
+        fits = _print_data(choices, ruleset, inputs, output)
     return 0 if fits else 1
 
 
@@ -65,32 +68,36 @@ def _note_findings(ruleset: Ruleset, paths: Sequence[str]) -> None:
         print_note("there is no `rule` in these files, so that every node fits alike")
 
 
-def _decisions(ruleset: Ruleset, inputs: Inputs) -> Iterator[Decision]:
+def _choices(ruleset: Ruleset, inputs: Inputs) -> Iterator[Choice]:
     """Decide for one pod after the other, each as if it were the only one."""
     for pod in inputs.pods:
-        view = inputs.view(pod)
-        yield decide(ruleset, pod, view.snapshot, view.nodes)
+        yield _choice(ruleset, pod, inputs.view(pod))
 
 
-def _print_text(decisions: Iterable[Decision]) -> bool:
+def _choice(ruleset: Ruleset, pod: Pod, view: View) -> Choice:
+    def on(nodes: Sequence[Node]) -> Decision:
+        return decide(ruleset, pod, view.snapshot, nodes)
+
+    return with_devices(on(view.nodes), view.snapshot, on, view.nodes)
+
+
+def _print_text(choices: Iterable[Choice]) -> bool:
     """Print decisions, and say whether every pod fits somewhere."""
     fits = True
-    for at, decision in enumerate(decisions):
+    for at, choice in enumerate(choices):
         if at:
             click.echo()
-        print_decision(decision)
-        fits = fits and decision.fits
+        print_choice(choice)
+        fits = fits and choice.decision.fits
     return fits
 
 
-def _print_data(
-    decisions: Iterable[Decision], ruleset: Ruleset, inputs: Inputs, output: str
-) -> bool:
-    made = list(decisions)
+def _print_data(choices: Iterable[Choice], ruleset: Ruleset, inputs: Inputs, output: str) -> bool:
+    made = list(choices)
     data = {
         "ruleset": ruleset_data(ruleset),
         "nodesFrom": inputs.origin,
-        "decisions": [decision_data(decision) for decision in made],
+        "decisions": [choice_data(choice) for choice in made],
     }
     print_data(data, output)
-    return all(decision.fits for decision in made)
+    return all(choice.decision.fits for choice in made)

@@ -6,6 +6,7 @@ from policyd.language.errors import EvaluationError
 from policyd.language.show import to_json
 from policyd.language.source import Source, Span
 from policyd.policy.decide import Decision, NodeVerdict, Rejection, RuleVerdict, Scored
+from policyd.policy.devices import Choice
 from policyd.policy.ruleset import Ruleset
 
 
@@ -18,6 +19,16 @@ def ruleset_data(ruleset: Ruleset) -> dict[str, Any]:
             for rule in ruleset.rules
         ],
         "params": {name: to_json(value) for name, value in ruleset.values.items()},
+    }
+
+
+def choice_data(choice: Choice) -> dict[str, Any]:
+    """Give a decision with the devices that the pod takes, and how many nodes lack them."""
+    devices = {resource: list(at) for resource, at in choice.taken.items()}
+    return {
+        **decision_data(choice.decision),
+        "devices": devices,
+        "withoutDevices": choice.refused,
     }
 
 

@@ -8,13 +8,15 @@ from typing import Final
 import click
 
 from policyd.cli.notices import names
-from policyd.cli.report import of_error, print_diagnostics
+from policyd.cli.report import in_words, of_error, print_diagnostics
 from policyd.cli.table import Cell, Column, draw
 from policyd.cli.terminal import columns, is_terminal, painted, signs, wants_colour
 from policyd.language.cells import visible
 from policyd.language.errors import EvaluationError
 from policyd.language.source import Source
+from policyd.model.devices import Taken
 from policyd.policy.decide import Decision, NodeVerdict, RuleVerdict
+from policyd.policy.devices import REASON, Choice
 from policyd.policy.ruleset import Rule
 
 _ERROR: Final = "!"
@@ -22,12 +24,16 @@ _CLAMPED: Final = "*"
 _MOST_REASONS: Final = 6
 
 
-def print_decision(decision: Decision) -> None:
-    """Print what was decided for a pod."""
+def print_choice(choice: Choice) -> None:
+    """Print what was decided for a pod, and the devices that it takes."""
+    decision = choice.decision
     colour = wants_colour("stdout")
-    click.echo(painted(visible(headline(decision)), "bold", colour=colour), color=colour)
+    first = headline(decision) + _devices(choice.taken)
+    click.echo(painted(visible(first), "bold", colour=colour), color=colour)
     if reasons := histogram(decision):
         click.echo(visible(reasons))
+    if choice.refused:
+        click.echo(f"left out: {in_words(choice.refused, 'node')}, {REASON}")
     click.echo()
     width = columns("stdout") if is_terminal("stdout") else None
     click.echo(_table(decision, width=width, colour=colour), color=colour)
@@ -57,6 +63,12 @@ def headline(decision: Decision) -> str:
         return f"{title}: fits none of {nodes}"
     fitting = sum(verdict.fits for verdict in decision.nodes)
     return f"{title}: fits {fitting:,} of {nodes}, best on {decision.chosen.name}"
+
+
+def _devices(taken: Taken) -> str:
+    """Say which devices of the node are taken."""
+    named = (f"{resource} {', '.join(map(str, at))}" for resource, at in taken.items())
+    return "".join(f"; takes {text}" for text in named)
 
 
 def histogram(decision: Decision) -> str:

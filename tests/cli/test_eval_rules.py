@@ -89,7 +89,7 @@ def test_json_carries_everything_and_its_keys_are_a_promise() -> None:
     }
     assert data["nodesFrom"] == "nodes.yaml"
     (decision,) = data["decisions"]
-    assert list(decision) == ["pod", "fits", "node", "nodes"]
+    assert list(decision) == ["pod", "fits", "node", "nodes", "devices", "withoutDevices"]
     assert decision["pod"] == {"namespace": "shop", "name": "web", "uid": "", "workload": ""}
     assert (decision["fits"], decision["node"]) == (True, "small")
     middle = decision["nodes"][2]
