@@ -127,11 +127,17 @@ class RuleTally:
 
 @dataclass(frozen=True)
 class Decision:
-    """The verdicts on all nodes: those that fit first, the best first; then the others by name."""
+    """The verdicts on all nodes: those that fit first, the best first; then the others by name.
+
+    `snapshot` is what was decided on, and `only` the nodes of it where not all were looked at:
+    from both the same decision can be made again.
+    """
 
     pod: Pod
     ruleset: Ruleset
     nodes: tuple[NodeVerdict, ...]
+    snapshot: Snapshot = field(repr=False)
+    only: tuple[Node, ...] | None = field(default=None, repr=False)
 
     @property
     def considered(self) -> int:
@@ -209,7 +215,8 @@ def decide(
 
     `tick` is called for each rule on each node; what it raises ends the decision.
     """
-    considered = tuple(snapshot.nodes if nodes is None else nodes)
+    only = None if nodes is None else tuple(nodes)
+    considered = tuple(snapshot.nodes) if only is None else only
     fixed = bindings(ruleset, pod, snapshot)
     tables = [_judge(rule, fixed, considered, tick) for rule in ruleset.rules]
     verdicts = [
@@ -217,7 +224,7 @@ def decide(
         for at, node in enumerate(considered)
     ]
     _rescale(ruleset.rules, verdicts, fixed)
-    return Decision(pod, ruleset, tuple(_ordered(ruleset, fixed, verdicts)))
+    return Decision(pod, ruleset, tuple(_ordered(ruleset, fixed, verdicts)), snapshot, only)
 
 
 def bindings(ruleset: Ruleset, pod: Pod, snapshot: Snapshot) -> dict[str, Any]:
