@@ -93,6 +93,8 @@ LIBRARIES: Final = {
             '"a-b-c".replace("-", ".", 1)',
             '"abc".reverse()',
             'strings.quote("a\\"b")',
+            'hash("shop/web-1")',
+            'hash("shop/web-1") % 100 < 10',
             '["a", "b"].join("/")',
             '["a", "b"].join()',
             '"%s has %d nodes, %.1f%% full".format(["north", 12, 93.72])',
