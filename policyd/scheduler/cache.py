@@ -48,6 +48,7 @@ class Cache:
         self._nodes: dict[str, Node] = {}
         self._placed: dict[str, _Placed] = {}
         self._strays: dict[str, dict[str, Pod]] = {}  # pods of nodes that are not known (yet)
+        self._waiting: set[str] = set()  # pods that are on no node, nor assumed
         self._namespaces: dict[str, Namespace] = {}
         self._totals = make_cluster([], 0, workload)
         self._moved = 0  # pods placed and removed since the workload was looked at
@@ -71,15 +72,27 @@ class Cache:
                 self._set(name, None)
 
     def put_pod(self, pod: Pod) -> None:
-        """Take the state of a pod that is bound. It is confirmed, if it was assumed."""
+        """Take the state of a pod. One that is bound is confirmed, if it was assumed.
+
+        One that is on no node counts as waiting, and stays assumed where it is assumed: the
+        cluster does not know of the bind yet.
+        """
+        key = key_of(pod)
         with self._lock:
-            self._remove(key_of(pod))
-            if not pod.is_finished:
+            if pod.is_finished:
+                self._waiting.discard(key)
+                self._remove(key)
+            elif pod.nodeName:
+                self._waiting.discard(key)
+                self._remove(key)
                 self._place(pod, pod.nodeName, assumed=False)
+            elif key not in self._placed:
+                self._waiting.add(key)
 
     def remove_pod(self, pod: Pod) -> bool:
         """Forget a pod that is gone; say whether it took something of a node."""
         with self._lock:
+            self._waiting.discard(key_of(pod))
             return self._remove(key_of(pod))
 
     def put_namespace(self, namespace: Namespace) -> None:
@@ -93,6 +106,7 @@ class Cache:
         """Give the cluster as it is now."""
         with self._lock:
             self._renew_workload()
+            self._count_pods()
             return Snapshot(
                 now=now,
                 nodes=list(self._nodes.values()),
@@ -112,6 +126,7 @@ class Cache:
                 raise StaleDecisionError(f"pod {pod.namespace}/{pod.name} is on a node already")
             if self._nodes.get(node.name) is not node:
                 raise StaleDecisionError(f"node {node.name} changed since the decision")
+            self._waiting.discard(key_of(pod))
             self._place(pod, node.name, assumed=True)
 
     def forget(self, pod: Pod) -> None:
@@ -120,6 +135,7 @@ class Cache:
             placed = self._placed.get(key_of(pod))
             if placed is not None and placed.assumed:
                 self._remove(key_of(pod))
+                self._waiting.add(key_of(pod))
 
     # --- to look at ---
 
@@ -133,6 +149,12 @@ class Cache:
         with self._lock:
             placed = self._placed.get(key_of(pod))
             return placed.node if placed else None
+
+    def bound_node(self, pod: Pod) -> str | None:
+        """Give the node that the cluster said a pod is bound to."""
+        with self._lock:
+            placed = self._placed.get(key_of(pod))
+            return placed.node if placed and not placed.assumed else None
 
     def assumed(self) -> list[tuple[Pod, str]]:
         """Give the pods that are assumed, with their nodes."""
@@ -156,6 +178,11 @@ class Cache:
             self._moved = 0
             pods = (placed.pod for placed in self._placed.values())
             self._totals = replace(self._totals, workload=Workload(pods))
+
+    def _count_pods(self) -> None:
+        pods = len(self._placed) + len(self._waiting)
+        if pods != self._totals.pods:
+            self._totals = replace(self._totals, pods=pods)
 
     def _set(self, name: str, node: Node | None) -> None:
         before = self._nodes.pop(name, None) if node is None else self._nodes.get(name)

@@ -108,3 +108,32 @@ def test_removing_says_whether_something_became_free(cache):
     cache.put_pod(a_pod("p", on="a"))
     assert cache.remove_pod(a_pod("p"))
     assert not cache.remove_pod(a_pod("p"))
+
+
+def pods(cache):
+    return cache.snapshot(NOW).cluster.pods
+
+
+def test_every_pod_that_has_not_finished_is_counted_once(cache):
+    cache.put_pod(a_pod("p"))
+    cache.put_pod(a_pod("q", on="a"))
+    assert pods(cache) == 2
+    cache.assume(a_pod("p"), cache.node("b"))
+    assert pods(cache) == 2
+    cache.put_pod(a_pod("p"))
+    assert (pods(cache), cache.node_of(a_pod("p"))) == (2, "b")
+    cache.forget(a_pod("p"))
+    assert pods(cache) == 2
+    cache.put_pod(a_pod("p", on="b"))
+    cache.remove_pod(a_pod("q"))
+    assert pods(cache) == 1
+    cache.remove_pod(a_pod("p"))
+    assert pods(cache) == 0
+
+
+def test_an_assumed_pod_that_the_cluster_still_sees_waiting_stays_assumed(cache):
+    cache.assume(a_pod("p"), cache.node("a"))
+    cache.put_pod(a_pod("p"))
+    assert (cache.node_of(a_pod("p")), cache.bound_node(a_pod("p"))) == ("a", None)
+    cache.put_pod(a_pod("p", on="a"))
+    assert cache.bound_node(a_pod("p")) == "a"
