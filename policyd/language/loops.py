@@ -30,7 +30,7 @@ def plan_loop(planner: Planner, node: ir.Loop) -> Evaluate:
     over = _Range(
         planner.plan(node.range),
         places,
-        sum(_size(part) for part in (node.keep, node.body) if part is not None) + 1,
+        turn_size(node),
         node.range.span,
     )
     keep = None if node.keep is None else planner.plan(node.keep)
@@ -52,6 +52,11 @@ def plan_loop(planner: Planner, node: ir.Loop) -> Evaluate:
 
 def _load(place: int) -> Evaluate:
     return lambda frame: frame[place]
+
+
+def turn_size(node: ir.Loop) -> int:
+    """Give the work that one element costs, without that of loops inside."""
+    return sum(_size(part) for part in (node.keep, node.body) if part is not None) + 1
 
 
 def _size(node: ir.Typed) -> int:

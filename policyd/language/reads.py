@@ -24,6 +24,16 @@ def reads_of(nodes: Iterable[ir.Typed]) -> frozenset[str]:
     return frozenset(path for node in nodes for path in _Reader().paths(node))
 
 
+def concerns(changed: Iterable[str], read: Iterable[str]) -> bool:
+    """Say whether something that changed was read: one path is the other's beginning."""
+    wanted = [path.removesuffix(".*") for path in read]
+    return any(_related(change, path) for change in changed for path in wanted)
+
+
+def _related(one: str, other: str) -> bool:
+    return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
+
+
 class _Reader:
     """A walk through one expression; knows which local names stand for a path."""
 

@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 from policyd.model.admission import Classes, admit, classes_of
 from policyd.model.cluster import Cluster, make_cluster
 from policyd.model.faults import ObjectError, decode_part, decode_whole
+from policyd.model.journal import Journal
 from policyd.model.manifests import Document, Manifests
 from policyd.model.namespace import Namespace, bare_namespace, make_namespace
 from policyd.model.node import Node, make_node
@@ -33,7 +34,10 @@ _TWICE: Final = "an object of this kind and name came before, and counts"
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A cluster at the time `now`. `pods` are all of them, also those on no node."""
+    """A cluster at the time `now`. `pods` are all of them, also those on no node.
+
+    One of a cluster that goes on has the journal of its nodes, and the version that this is.
+    """
 
     now: Timestamp
     nodes: list[Node]
@@ -42,6 +46,8 @@ class Snapshot:
     cluster: Cluster
     notes: tuple[Note, ...] = ()
     problems: tuple[Problem, ...] = ()
+    journal: Journal | None = None
+    version: int = 0
 
     def namespace(self, name: str) -> Namespace:
         """Give a namespace; one that is not in the input has nothing but its name."""

@@ -147,14 +147,19 @@ class Decision:
     @property
     def fits(self) -> bool:
         """Say whether the pod fits somewhere."""
-        return self.chosen is not None
+        return self.node is not None
+
+    @cached_property
+    def node(self) -> Node | None:
+        """Give the node that would be taken."""
+        return self.nodes[0].node if self.nodes and self.nodes[0].fits else None
 
     @property
     def chosen(self) -> NodeVerdict | None:
-        """Give the node that would be taken."""
+        """Give the verdict on the node that would be taken."""
         return self.nodes[0] if self.nodes and self.nodes[0].fits else None
 
-    @property
+    @cached_property
     def reasons(self) -> Mapping[str, int]:
         """Give the reasons why nodes were rejected, each with the number of its nodes."""
         return Counter(
@@ -264,7 +269,7 @@ def _judge(
     rule: Rule, fixed: Mapping[str, Any], nodes: Sequence[Node], tick: Callable[[], None]
 ) -> list[_Draft]:
     """Apply one rule to every node, but for the rescaling of its scores."""
-    judge = _RuleForPod(rule, fixed)
+    judge = RuleForPod(rule, fixed)
     drafts: list[_Draft] = []
     for node in nodes:
         tick()
@@ -272,7 +277,7 @@ def _judge(
     return drafts
 
 
-class _RuleForPod:
+class RuleForPod:
     """A rule as it is for one pod: what does not read the node is evaluated once."""
 
     def __init__(self, rule: Rule, fixed: Mapping[str, Any]) -> None:
@@ -324,9 +329,9 @@ class _RuleForPod:
                 return None
         except EvaluationError as error:
             return Rejection((_reason_of(error),), condition, self._values(node), error)
-        return Rejection(self._reasons(at, condition, node), condition, self._values(node))
+        return Rejection(self.reason_texts(at, condition, node), condition, self._values(node))
 
-    def _reasons(self, at: int, condition: Expression, node: Node) -> tuple[str, ...]:
+    def reason_texts(self, at: int, condition: Expression, node: Node) -> tuple[str, ...]:
         """Give the texts of `because`; without them, the condition itself."""
         because = self.reasons[at]
         if because is None:
@@ -335,13 +340,16 @@ class _RuleForPod:
             value = because(node)
         except EvaluationError as error:
             return (f"not: {condition.text} (its reason fails: {error.message})",)
-        texts = value if isinstance(value, list) else [value]
-        return tuple(t if isinstance(t, str) else show(t) for t in texts) or (
-            f"not: {condition.text}",
-        )
+        return reason_texts(value, condition)
 
     def _values(self, node: Node) -> Mapping[str, Any]:
         return {**self.fixed, "node": node}
+
+
+def reason_texts(value: Any, condition: Expression) -> tuple[str, ...]:
+    """Give the texts of what `because` gives, which may be a list of them."""
+    texts = value if isinstance(value, list) else [value]
+    return tuple(t if isinstance(t, str) else show(t) for t in texts) or (f"not: {condition.text}",)
 
 
 def _reason_of(error: EvaluationError) -> str:
@@ -393,8 +401,8 @@ def _rescale(rules: Sequence[Rule], nodes: Sequence[_NodeDraft], fixed: Mapping[
 def _scores(score: Score, raw: Sequence[Any], fixed: Mapping[str, Any]) -> Iterable[Scored]:
     """Rescale, cut off and weigh the raw values of one `prefer` on the feasible nodes."""
     numbers = [value for value in raw if _is_number(value)]
-    weight, fault = _weight(score, fixed)
-    rescale = _rescaling(score, numbers, fixed)
+    weight, fault = weight_of(score, fixed)
+    rescale = rescaling(score, numbers, fixed)
     for value in raw:
         if isinstance(value, EvaluationError):
             yield Scored(None, 0.0, 0.0, error=value)
@@ -410,7 +418,8 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and isfinite(value)
 
 
-def _weight(score: Score, fixed: Mapping[str, Any]) -> tuple[float, EvaluationError | None]:
+def weight_of(score: Score, fixed: Mapping[str, Any]) -> tuple[float, EvaluationError | None]:
+    """Give a score's weight; where it cannot be evaluated it is 0, with the error."""
     if score.weight is None:
         return 1.0, None
     value = _raw(score.weight.program.evaluate, fixed, score.weight)
@@ -428,7 +437,7 @@ def _scored(value: Any, rescale: Callable[[Any], Any], weight: float) -> Scored:
     return Scored(value, float(clamped), weight * float(clamped), clamped=clamped != rescaled)
 
 
-def _rescaling(
+def rescaling(
     score: Score, numbers: Sequence[Any], fixed: Mapping[str, Any]
 ) -> Callable[[Any], Any]:
     """Give the function from raw value to score.

@@ -14,12 +14,14 @@ from threading import Lock
 from typing import Final
 
 from policyd.model.cluster import Cluster, make_cluster
+from policyd.model.journal import EVERYTHING, Journal
 from policyd.model.namespace import Namespace
 from policyd.model.node import Node
 from policyd.model.placement import totals_after, with_pod, without_pod
 from policyd.model.pod import Pod
 from policyd.model.snapshot import Snapshot
 from policyd.model.workload import Workload
+from policyd.scheduler.changes import PODS_CHANGED
 from policyd.scheduler.queue import key_of
 from policyd.values.times import Timestamp
 
@@ -45,7 +47,9 @@ class Cache:
     def __init__(self, workload: Workload | None = None) -> None:
         """Start empty. The workload is that of the pods on the nodes, unless one is given."""
         self._lock = Lock()
-        self._nodes: dict[str, Node] = {}
+        self._nodes: list[Node] = []
+        self._at: dict[str, int] = {}  # each node's place in the list
+        self._journal = Journal()  # what changed at which place
         self._placed: dict[str, _Placed] = {}
         self._strays: dict[str, dict[str, Pod]] = {}  # pods of nodes that are not known (yet)
         self._waiting: set[str] = set()  # pods that are on no node, nor assumed
@@ -58,7 +62,7 @@ class Cache:
     def put_node(self, node: Node) -> Node | None:
         """Take a node's state, without its pods, and give the state before, if there was one."""
         with self._lock:
-            before = self._nodes.get(node.name)
+            before = self._get(node.name)
             pods = before.pods if before else self._strays.pop(node.name, {}).values()
             self._set(node.name, _with_pods(node, pods))
             return before
@@ -66,7 +70,7 @@ class Cache:
     def remove_node(self, name: str) -> None:
         """Forget a node. Its pods are kept, for the case that it returns."""
         with self._lock:
-            node = self._nodes.get(name)
+            node = self._get(name)
             if node is not None:
                 self._strays[name] = {key_of(pod): pod for pod in node.pods}
                 self._set(name, None)
@@ -109,10 +113,12 @@ class Cache:
             self._count_pods()
             return Snapshot(
                 now=now,
-                nodes=list(self._nodes.values()),
+                nodes=self._nodes.copy(),
                 pods=[],
                 namespaces=self._namespaces,
                 cluster=self._totals,
+                journal=self._journal,
+                version=self._journal.version,
             )
 
     def assume(self, pod: Pod, node: Node) -> None:
@@ -124,7 +130,7 @@ class Cache:
         with self._lock:
             if key_of(pod) in self._placed:
                 raise StaleDecisionError(f"pod {pod.namespace}/{pod.name} is on a node already")
-            if self._nodes.get(node.name) is not node:
+            if self._get(node.name) is not node:
                 raise StaleDecisionError(f"node {node.name} changed since the decision")
             self._waiting.discard(key_of(pod))
             self._place(pod, node.name, assumed=True)
@@ -142,7 +148,7 @@ class Cache:
     def node(self, name: str) -> Node | None:
         """Give a node's state."""
         with self._lock:
-            return self._nodes.get(name)
+            return self._get(name)
 
     def node_of(self, pod: Pod) -> str | None:
         """Give the node that a pod is on, assumed or bound."""
@@ -184,31 +190,54 @@ class Cache:
         if pods != self._totals.pods:
             self._totals = replace(self._totals, pods=pods)
 
-    def _set(self, name: str, node: Node | None) -> None:
-        before = self._nodes.pop(name, None) if node is None else self._nodes.get(name)
-        if node is not None:
-            self._nodes[name] = node
+    def _get(self, name: str) -> Node | None:
+        at = self._at.get(name)
+        return None if at is None else self._nodes[at]
+
+    def _set(self, name: str, node: Node | None, changed: frozenset[str] = EVERYTHING) -> None:
+        """Take a node's state, or forget it; `changed` are the paths that differ from before."""
+        before = self._get(name)
+        if node is None:
+            self._drop(name)
+        elif before is None:
+            self._at[name] = len(self._nodes)
+            self._nodes.append(node)
+            self._journal.add(self._at[name])
+        else:
+            self._nodes[self._at[name]] = node
+            self._journal.add(self._at[name], changed)
         self._totals = totals_after(self._totals, before, node)
+
+    def _drop(self, name: str) -> None:
+        """Take a node out of the list; the last one moves to its place."""
+        at = self._at.pop(name, None)
+        if at is None:
+            return
+        last = self._nodes.pop()
+        if at < len(self._nodes):
+            self._nodes[at] = last
+            self._at[last.name] = at
+            self._journal.add(at)
 
     def _place(self, pod: Pod, name: str, *, assumed: bool) -> None:
         self._placed[key_of(pod)] = _Placed(pod, name, assumed)
         self._moved += 1
-        node = self._nodes.get(name)
+        node = self._get(name)
         if node is None:
             self._strays.setdefault(name, {})[key_of(pod)] = pod
         else:
-            self._set(name, with_pod(node, pod))
+            self._set(name, with_pod(node, pod), PODS_CHANGED)
 
     def _remove(self, key: str) -> bool:
         placed = self._placed.pop(key, None)
         if placed is None:
             return False
         self._moved += 1
-        node = self._nodes.get(placed.node)
+        node = self._get(placed.node)
         if node is None:
             self._strays.get(placed.node, {}).pop(key, None)
         else:
-            self._set(placed.node, without_pod(node, placed.pod))
+            self._set(placed.node, without_pod(node, placed.pod), PODS_CHANGED)
         return True
 
 

@@ -1,0 +1,562 @@
+"""Turns a checked tree into steps over vectors.
+
+What does not read the row is a constant, computed once for a key of facts. What reads nothing
+else than the row is a column, kept for all pods. The rest is computed where it is asked for. A
+part is left to the interpreter where it is cheap there (a column without a macro), and the whole
+expression where some part has no form over arrays.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, Protocol, assert_never
+
+from policyd.language import typed as ir
+from policyd.language.access import find_field, find_item, has_field, index_value, select_field
+from policyd.language.checked import Checked
+from policyd.language.dispatch import Dispatcher, is_settled
+from policyd.language.interpreter import plan as plan_rows
+from policyd.language.limits import MAX_LIST, MAX_WORK
+from policyd.language.loops import turn_size
+from policyd.language.program import Program
+from policyd.language.reads import reads
+from policyd.language.types import Kind as TypeKind
+from policyd.language.types import Type
+from policyd.policy.kernel import lists, numeric
+from policyd.policy.kernel.keys import Facts, Key, frozen
+from policyd.policy.kernel.vector import (
+    Array,
+    Kind,
+    ListVector,
+    Unvectorised,
+    Value,
+    Vector,
+    elementwise,
+    kind_of,
+)
+
+Step = Callable[["Batch"], Value]
+
+_ANY: Final = Kind.ANY
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A part of an expression that is kept by itself: a constant, or a column.
+
+    `step` computes it over arrays; without it the interpreter does, row by row. `signature` is
+    equal for parts with the same meaning. `outside` gives the key of what is read beside the
+    row, `reads` are the paths of the row.
+    """
+
+    program: Program
+    type: Type
+    signature: Key
+    outside: Facts
+    reads: frozenset[str]
+    step: Step | None = None
+
+    @property
+    def is_list(self) -> bool:
+        """Say whether it is a list of objects, whose fields are columns of their own."""
+        return self.type.kind is TypeKind.LIST and self.type.params[0].kind is TypeKind.OBJECT
+
+
+class Source(Protocol):
+    """Where a batch has constants and columns from."""
+
+    def constant(self, part: Part) -> tuple[Vector, int]:
+        """Give the value of a constant, and the work of computing it."""
+        ...
+
+    def column(self, part: Part, rows: Array) -> tuple[Value, int]:
+        """Give the values of a column at some rows, and the most work of one of them."""
+        ...
+
+
+@dataclass(slots=True)
+class Batch:
+    """The evaluation of one expression over some rows.
+
+    `work` bounds from above what the interpreter would count for any of the rows; `turns` is how
+    often the part that is being computed is gone through.
+    """
+
+    source: Source
+    rows: Array
+    given: Mapping[str, Vector] = field(default_factory=dict)
+    slots: dict[int, Value] = field(default_factory=dict)
+    fields: dict[int, Any] = field(default_factory=dict)
+    axes: int = 1
+    turns: int = 1
+    work: int = 0
+
+    def charge(self, units: int) -> None:
+        """Count work of the part that is being computed.
+
+        Raises:
+            Unvectorised: the interpreter might reach its limit.
+        """
+        self.work += self.turns * units
+        if self.work > MAX_WORK:
+            raise Unvectorised("the interpreter might find it too much work")
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What a node of the tree depends on."""
+
+    variables: frozenset[str]
+    locals: frozenset[int]
+    loops: bool
+
+
+class Planner:
+    """Plans one expression. `row` is the variable that the rows are values of."""
+
+    def __init__(self, checked: Checked, row: str, given: frozenset[str] = frozenset()) -> None:
+        self._checked = checked
+        self._row = row
+        self._given = given
+        self._known: dict[int, _Facts] = {}
+        self._lets: dict[int, Step] = {}
+
+    def plan(self, node: ir.Typed) -> Step:
+        """Plan a node and all inside it.
+
+        Raises:
+            Unvectorised: some part of it has no form over arrays.
+        """
+        if isinstance(node, ir.Constant):
+            return self._constant(node)
+        facts = self._facts(node)
+        if not facts.locals and not facts.variables & self._given:
+            if self._row not in facts.variables:
+                return self._constant(node)
+            if facts.variables.isdisjoint(_OF_THE_POD) and _can_be_kept(node.type, facts):
+                return self._column(node, facts)
+        return self._inner(node)
+
+    # --- parts that are kept ---
+
+    def part(self, node: ir.Typed, step: Step | None = None) -> Part:
+        """Make a part that the interpreter can compute."""
+        variables = tuple(sorted(self._facts(node).variables))
+        paths = reads(node)
+        return Part(
+            plan_rows(node, variables, self._checked.slots, self._checked.source),
+            node.type,
+            _signature(node),
+            Facts(path for path in paths if path.partition(".")[0] in _OUTSIDE),
+            frozenset(path for path in paths if path.partition(".")[0] == self._row),
+            step,
+        )
+
+    def _constant(self, node: ir.Typed) -> Step:
+        part = self.part(node)
+
+        def constant(batch: Batch) -> Vector:
+            value, work = batch.source.constant(part)
+            batch.charge(work)
+            return value
+
+        return constant
+
+    def _column(self, node: ir.Typed, facts: _Facts) -> Step:
+        part = self.part(node, self._step_of_column(node) if facts.loops else None)
+
+        def column(batch: Batch) -> Value:
+            value, work = batch.source.column(part, batch.rows)
+            batch.charge(work)
+            return value
+
+        return column
+
+    def _step_of_column(self, node: ir.Typed) -> Step | None:
+        try:
+            return self._inner(node)
+        except Unvectorised:
+            return None
+
+    # --- the kinds of nodes ---
+
+    def _inner(self, node: ir.Typed) -> Step:
+        match node:
+            case ir.Constant():
+                return self._constant(node)
+            case ir.Variable(name=name):
+                return self._variable(name)
+            case ir.Local(slot=slot):
+                return lambda batch: batch.slots[slot]
+            case ir.LetRef():
+                return self._let(node)
+            case ir.Field():
+                return self._field(node)
+            case ir.Item():
+                return self._item(node)
+            case ir.Apply():
+                return self._apply(node)
+            case ir.Junction():
+                return self._junction(node)
+            case ir.Choice():
+                return self._choice(node)
+            case ir.MakeList():
+                return self._list(node)
+            case ir.Loop():
+                return self._loop(node)
+            case ir.Bind(slot=slot, init=init, body=body):
+                return _bound(slot, self.plan(init), self.plan(body))
+            case ir.Fault() | ir.MakeMap() | ir.OptionalMap():
+                raise Unvectorised(f"{type(node).__name__} has no form over arrays")
+            case _:
+                assert_never(node)
+
+    def _variable(self, name: str) -> Step:
+        if name in self._given:
+            return lambda batch: batch.given[name]
+        raise Unvectorised(f"`{name}` is passed on whole")
+
+    def _let(self, node: ir.LetRef) -> Step:
+        slot = -1 - node.slot  # apart from those of macros, which are set anew by every turn
+        if slot not in self._lets:
+            self._lets[slot] = self.plan(node.body)
+        body = self._lets[slot]
+
+        def let(batch: Batch) -> Value:
+            found = batch.slots.get(slot)
+            if found is None:
+                axes, turns = batch.axes, batch.turns
+                batch.axes, batch.turns = 1, 1
+                found = batch.slots[slot] = body(batch)
+                batch.axes, batch.turns = axes, turns
+            return found
+
+        return let
+
+    def _field(self, node: ir.Field) -> Step:
+        name, kind = node.name, kind_of(node.type)
+        if isinstance(node.operand, ir.Local) and not node.test and not node.optional:
+            return self._field_of_element(node.operand.slot, node)
+        operand = self.plan(node.operand)
+        compute, result = _selection(node, name, kind)
+        return lambda batch: elementwise(compute, [_scalar(operand(batch))], result)
+
+    def _field_of_element(self, slot: int, node: ir.Field) -> Step:
+        name, kind = node.name, kind_of(node.type)
+        compute, result = _selection(node, name, kind)
+
+        def select(batch: Batch) -> Value:
+            columns = batch.fields.get(slot)
+            found: Vector | None = columns(name, kind) if columns is not None else None
+            if found is not None:
+                return found
+            return elementwise(compute, [_scalar(batch.slots[slot])], result)
+
+        return select
+
+    def _item(self, node: ir.Item) -> Step:
+        operand, index = self.plan(node.operand), self.plan(node.index)
+        kind = _ANY if node.optional else kind_of(node.type)
+        compute = find_item if node.optional else index_value
+
+        def item(batch: Batch) -> Value:
+            batch.charge(1)
+            return elementwise(compute, [_scalar(operand(batch)), _scalar(index(batch))], kind)
+
+        return item
+
+    def _apply(self, node: ir.Apply) -> Step:
+        if node.name in ("or", "orValue") and node.overloads[0].id.startswith("optional_"):
+            raise Unvectorised("an alternative is needed only where there is no value")
+        args = [self.plan(arg) for arg in node.args]
+        types = tuple(arg.type for arg in node.args)
+        settled = is_settled(node.overloads, types)
+        general = _general(node, settled)
+        if settled is None:
+            return lambda batch: general(batch, [_scalar(arg(batch)) for arg in args])
+        id_ = node.overloads[0].id
+        native = _NATIVE.get(id_)
+
+        def call(batch: Batch) -> Value:
+            values = [arg(batch) for arg in args]
+            if native is not None:
+                found = native(batch, values)
+                if found is not None:
+                    return found
+            return general(batch, [_scalar(value) for value in values])
+
+        return call
+
+    def _junction(self, node: ir.Junction) -> Step:
+        parts = [self.plan(operand) for operand in node.operands]
+        deciding = not node.conjunction
+
+        def junction(batch: Batch) -> Value:
+            values = []
+            for part in parts:
+                value = _bool(part(batch))
+                if not value.axes and value.error is None and bool(value.data) is deciding:
+                    return value
+                values.append(value)
+            return lists.joined(values, deciding=deciding)
+
+        return junction
+
+    def _choice(self, node: ir.Choice) -> Step:
+        condition = self.plan(node.condition)
+        then, otherwise = self.plan(node.then), self.plan(node.otherwise)
+
+        def choose(batch: Batch) -> Value:
+            test = _bool(condition(batch))
+            if not test.axes and test.error is None:
+                return then(batch) if test.data else otherwise(batch)
+            return lists.chosen(test, _scalar(then(batch)), _scalar(otherwise(batch)))
+
+        return choose
+
+    def _list(self, node: ir.MakeList) -> Step:
+        if node.optional:
+            raise Unvectorised("elements that may be absent")
+        parts = [self.plan(element) for element in node.elements]
+        return lambda batch: lists.stacked([_scalar(part(batch)) for part in parts])
+
+    def _loop(self, node: ir.Loop) -> Step:
+        if node.kind in ("map", "entries"):
+            raise Unvectorised("maps are not made over arrays")
+        if node.range.type.kind not in (TypeKind.LIST, TypeKind.MAP):
+            raise Unvectorised("what a macro goes over is not known")
+        if len(node.slots) == 2 and node.range.type.kind is TypeKind.MAP:
+            raise Unvectorised("keys and values together")
+        return _Loop(self, node).run
+
+    # --- what a node depends on ---
+
+    def _facts(self, node: ir.Typed) -> _Facts:
+        known = self._known.get(id(node))
+        if known is None:
+            known = self._known[id(node)] = self._find_facts(node)
+        return known
+
+    def _find_facts(self, node: ir.Typed) -> _Facts:
+        if isinstance(node, ir.Variable):
+            return _Facts(frozenset({node.name}), frozenset(), loops=False)
+        if isinstance(node, ir.Local):
+            return _Facts(frozenset(), frozenset({node.slot}), loops=False)
+        inner = [self._facts(part) for part in ir.operands(node)]
+        variables = frozenset().union(*(facts.variables for facts in inner))
+        free = frozenset().union(*(facts.locals for facts in inner))
+        loops = isinstance(node, ir.Loop) or any(facts.loops for facts in inner)
+        return _Facts(variables, free - frozenset(_bound_slots(node)), loops)
+
+
+_OF_THE_POD: Final = frozenset({"pod", "namespace", "device", "victim", "tenant"})
+"""Variables that differ from pod to pod: what reads them is no column of a node."""
+
+_OUTSIDE: Final = frozenset({*_OF_THE_POD, "cluster", "now"})
+"""Variables whose values are facts of a decision; the others are the rule set's own."""
+
+
+def _can_be_kept(type_: Type, facts: _Facts) -> bool:
+    """Say whether a store holds such values: lists that macros make are no column."""
+    return not facts.loops or type_.kind not in (TypeKind.LIST, TypeKind.MAP)
+
+
+def _bound_slots(node: ir.Typed) -> Sequence[int]:
+    match node:
+        case ir.Loop(slots=slots):
+            return slots
+        case ir.Bind(slot=slot) | ir.OptionalMap(slot=slot):
+            return (slot,)
+        case _:
+            return ()
+
+
+def _signature(node: Any) -> Key:
+    """Give what is equal for trees of one meaning: everything but the places in the text."""
+    if isinstance(node, ir.Typed):
+        parts = [_signature(getattr(node, f.name)) for f in fields(node) if f.name not in _PLACES]
+        return (type(node).__name__, *parts)
+    if isinstance(node, tuple):
+        return tuple(map(_signature, node))
+    if isinstance(node, str | int | frozenset | Type) or node is None:
+        return (type(node).__name__, node)
+    overload = getattr(node, "id", None)
+    return overload if isinstance(overload, str) else frozen(node)
+
+
+_PLACES: Final = frozenset({"span"})
+
+
+def _selection(node: ir.Field, name: str, kind: Kind) -> tuple[Callable[[Any], Any], Kind]:
+    """Give how a field of one value is fetched, and the kind of the result."""
+    if node.test:
+        return (lambda value: has_field(value, name)), Kind.BOOL
+    if node.optional:
+        return (lambda value: find_field(value, name)), _ANY
+    return (lambda value: select_field(value, name)), kind
+
+
+def _bound(slot: int, init: Step, body: Step) -> Step:
+    def bind(batch: Batch) -> Value:
+        batch.slots[slot] = init(batch)
+        batch.fields.pop(slot, None)
+        return body(batch)
+
+    return bind
+
+
+# --- values of steps as what is needed ---
+
+
+def _scalar(value: Value) -> Vector:
+    if isinstance(value, ListVector):
+        return lists.whole(value)
+    return value
+
+
+def _bool(value: Value) -> Vector:
+    if isinstance(value, ListVector) or value.kind is not Kind.BOOL:
+        raise Unvectorised("a condition that is no bool")
+    return value
+
+
+# --- calls ---
+
+_General = Callable[[Batch, Sequence[Vector]], Vector]
+
+
+def _general(node: ir.Apply, settled: Callable[..., Any] | None) -> _General:
+    """Call the function itself, for each combination of values that occurs."""
+    kind = kind_of(node.type)
+    costs = any(overload.cost is not None for overload in node.overloads)
+    dispatcher = Dispatcher(node.name, node.overloads)
+
+    def call(batch: Batch, args: Sequence[Vector]) -> Vector:
+        most = 0
+
+        def compute(*values: Any) -> Any:
+            nonlocal most
+            if settled is not None and not costs:
+                return settled(*values)
+            overload = node.overloads[0] if settled is not None else dispatcher.choose(values)
+            if overload.cost is not None:
+                most = max(most, overload.cost(*values))
+            return overload.implementation(*values)
+
+        found = elementwise(compute, args, kind)
+        if most:
+            batch.charge(most)
+        return found
+
+    return call
+
+
+_Native = Callable[[Batch, Sequence[Value]], Vector | None]
+
+
+def _numeric(kernel: numeric.Kernel) -> _Native:
+    def native(_: Batch, args: Sequence[Value]) -> Vector | None:
+        vectors = [arg for arg in args if isinstance(arg, Vector) and arg.kind is not _ANY]
+        return kernel(*vectors) if len(vectors) == len(args) else None
+
+    return native
+
+
+def _equality(*, negated: bool) -> _Native:
+    def native(_: Batch, args: Sequence[Value]) -> Vector | None:
+        left, right = args
+        if isinstance(left, ListVector) or isinstance(right, ListVector):
+            return None
+        found = numeric.equal(left, right)
+        return numeric.logical_not(found) if found is not None and negated else found
+
+    return native
+
+
+def _of_list(compute: Callable[[ListVector], Vector]) -> _Native:
+    def native(batch: Batch, args: Sequence[Value]) -> Vector | None:
+        (items,) = args
+        if not isinstance(items, ListVector):
+            return None
+        batch.charge(items.size)
+        return compute(items)
+
+    return native
+
+
+def _membership(batch: Batch, args: Sequence[Value]) -> Vector | None:
+    value, items = args
+    if not isinstance(items, ListVector) or isinstance(value, ListVector):
+        return None
+    batch.charge(2 * items.size)
+    return lists.contains(value, items) if value.kind is not _ANY else None
+
+
+def _natives() -> Iterator[tuple[str, _Native]]:
+    for id_, kernel in numeric.KERNELS.items():
+        yield id_, _numeric(kernel)
+    yield "equals", _equality(negated=False)
+    yield "not_equals", _equality(negated=True)
+    yield "size_list", _of_list(lists.size)
+    yield "list_size", _of_list(lists.size)
+    yield "in_list", _membership
+    for kind in ("int", "double", "quantity"):
+        yield f"list_{kind}_sum_{kind}", _of_list(lists.summed)
+        yield f"list_{kind}_min_{kind}", _of_list(lambda it: lists.extreme(it, least=True))
+        yield f"list_{kind}_max_{kind}", _of_list(lambda it: lists.extreme(it, least=False))
+
+
+_NATIVE: Final[Mapping[str, _Native]] = dict(_natives())
+
+
+# --- macros ---
+
+
+class _Loop:
+    """A macro: evaluates what it goes over, then its body along one more axis."""
+
+    def __init__(self, planner: Planner, node: ir.Loop) -> None:
+        self._kind = node.kind
+        self._slots = node.slots
+        self._range = planner.plan(node.range)
+        self._element = kind_of(node.range.type.params[0])  # of a map its keys
+        self._keep = None if node.keep is None else planner.plan(node.keep)
+        self._body = None if node.body is None else planner.plan(node.body)
+        self._size = turn_size(node)
+
+    def run(self, batch: Batch) -> Value:
+        """Evaluate it."""
+        items = self._items(batch)
+        batch.charge(items.size * self._size)
+        axes, turns = batch.axes, batch.turns
+        batch.axes, batch.turns = axes + 1, turns * max(1, items.size)
+        try:
+            return self._over(batch, items)
+        finally:
+            batch.axes, batch.turns = axes, turns
+
+    def _items(self, batch: Batch) -> ListVector:
+        found = self._range(batch)
+        if isinstance(found, Vector):
+            found = lists.spread(found, self._element)
+        if found.size > MAX_LIST:
+            raise Unvectorised("a list that long")
+        return found.lifted(batch.axes)
+
+    def _over(self, batch: Batch, items: ListVector) -> Value:
+        element = self._slots[-1]
+        batch.slots[element] = items.elements
+        batch.fields[element] = items.fields
+        if len(self._slots) == 2:
+            batch.slots[self._slots[0]] = lists.positions(items)
+        if self._keep is not None:
+            items = lists.filtered(items, _bool(self._keep(batch)))
+        if self._body is None:
+            return items
+        body = self._body(batch)
+        match self._kind:
+            case "all" | "exists":
+                return lists.quantified(items, _bool(body), deciding=self._kind == "exists")
+            case "exists_one":
+                return lists.counted_once(items, _bool(body))
+            case _:
+                return lists.collected(items, _scalar(body))
