@@ -3,10 +3,14 @@
 A pod that a rule rejected waits for a change of what the rule read, and for no other.
 """
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
 
 from policyd.model.node import Node
+from policyd.model.pod import Pod
+from policyd.values.errors import ValueFault
 
 NODE_ADDED: Final = frozenset({"node", "cluster"})
 NODE_REMOVED: Final = frozenset({"cluster"})
@@ -19,37 +23,53 @@ PODS_CHANGED: Final = frozenset(
 NAMESPACE_CHANGED: Final = frozenset({"namespace"})
 TIME_PASSED: Final = frozenset({"now"})
 
-_LABELS: Final = ("node.labels", "node.metadata.labels", "node.zone", "node.region", "node.devices")
-_ANNOTATIONS: Final = ("node.annotations", "node.metadata.annotations", "node.devices")
-_SPEC: Final = ("node.spec", "node.taints", "node.unschedulable")
-_STATUS: Final = ("node.status", "node.ready", "node.images")
-_AMOUNTS: Final = (
-    *("node.allocatable", "node.free", "node.devices"),
-    *("cluster.allocatable", "cluster.free"),
-)
+_SECTIONS: Final = ("metadata", "spec", "status")
+_OF_PLACEMENT: Final = frozenset({"used", "free", "pods", "devices"})
+
+_FOLLOW: Final[Mapping[str, tuple[str, ...]]] = {
+    "node.allocatable": (*("node.free", "node.devices", "cluster.allocatable", "cluster.free"),),
+    "node.labels": ("node.devices",),
+    "node.annotations": ("node.devices",),
+}
+"""What changes with a field of a node and is made of it together with the pods there."""
 
 
 def node_changes(before: Node, after: Node) -> frozenset[str]:
-    """Give the paths whose values may differ between two states of a node."""
-    changed: set[str] = set()
-    if before.labels != after.labels:
-        changed.update(_LABELS)
-    if before.annotations != after.annotations:
-        changed.update(_ANNOTATIONS)
-    if before.spec != after.spec:
-        changed.update(_SPEC)
-    if before.status != after.status:
-        changed.update(_STATUS)
-    if before.allocatable != after.allocatable:
-        changed.update(_AMOUNTS)
-    return frozenset(changed)
+    """Give the paths whose values may differ between two states of a node.
+
+    The pods on it, and what follows from them, are not looked at: see `PODS_CHANGED`.
+    """
+    changed = frozenset(_changes("node", before, after))
+    return changed.union(*(_FOLLOW.get(path, ()) for path in changed))
 
 
-def concerns(changed: Iterable[str], read: Iterable[str]) -> bool:
-    """Say whether something that changed was read: one path is the other's beginning."""
-    wanted = [path.removesuffix(".*") for path in read]
-    return any(_related(change, path) for change in changed for path in wanted)
+def pod_changes(before: Pod, after: Pod) -> frozenset[str]:
+    """Give the paths whose values may differ between two states of a pod."""
+    return frozenset(_changes("pod", before, after))
 
 
-def _related(one: str, other: str) -> bool:
-    return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
+def _changes(name: str, before: Node | Pod, after: Node | Pod) -> Iterator[str]:
+    if before.json == after.json:
+        return
+    for field in before.FIELDS.keys() - before.DERIVED.keys() - _OF_PLACEMENT - {*_SECTIONS}:
+        if _value(before, field) != _value(after, field):
+            yield f"{name}.{field}"
+    old, new = _raw(before), _raw(after)
+    for section in _SECTIONS:
+        left, right = old.get(section) or {}, new.get(section) or {}
+        for key in left.keys() | right.keys():
+            if left.get(key) != right.get(key):
+                yield f"{name}.{section}.{key}"
+
+
+def _value(fact: Node | Pod, field: str) -> Any:
+    """Give a field; where it is malformed, what is wrong, which may change too."""
+    try:
+        return getattr(fact, field)
+    except ValueFault as fault:
+        return fault.message
+
+
+def _raw(fact: Node | Pod) -> dict[str, Any]:
+    raw: dict[str, Any] = msgspec.json.decode(fact.json)
+    return raw

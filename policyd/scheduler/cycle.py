@@ -183,7 +183,7 @@ class Scheduler:
             return
         message = "; ".join(error.message for error in failures)
         self._cache.forget(queued.pod)
-        self._queue.changed(PODS_CHANGED)  # before the pod is back: it does not help the pod itself
+        self._queue.changed(PODS_CHANGED, but=queued)
         self._queue.failed(queued, failures[-1].remedy, message)
         self._observer.attempted(
             self._attempt(queued.pod, decision, "error", node, seconds, message, failures)

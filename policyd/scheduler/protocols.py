@@ -74,8 +74,20 @@ class Cluster(Protocol):
 
 
 class Pool(Protocol):
-    """Where work that waits is done: binds, status, events."""
+    """Where work that waits is done: binds, status, events.
 
-    def submit(self, work: Callable[[], None]) -> None:
-        """Do the work on another thread, or at once in a simulation."""
+    Work of one key is done in the order in which it came. Who hands in work may have to wait
+    until there is room. A simulation does everything at once.
+    """
+
+    def submit(self, work: Callable[[], None], key: str = "") -> None:
+        """Do the work on another thread, soon."""
+        ...
+
+    def trail(self, work: Callable[[], None], key: str = "") -> None:
+        """Do the work on another thread, once nothing more urgent waits."""
+        ...
+
+    def later(self, seconds: float, work: Callable[[], None], key: str = "") -> None:
+        """Do the work on another thread, after so many seconds."""
         ...

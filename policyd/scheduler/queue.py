@@ -151,13 +151,17 @@ class SchedulingQueue:
             if queued is not None:
                 self._leave(queued)
 
-    def changed(self, changes: frozenset[str]) -> None:
-        """Take a change of the cluster: pods whose rules read what changed are tried again."""
+    def changed(self, changes: frozenset[str], but: QueuedPod | None = None) -> None:
+        """Take a change of the cluster: pods whose rules read what changed are tried again.
+
+        It does not help the pod in flight, if any, whose failure made the change.
+        """
         with self._condition:
             for queued in self._waiting.concerned(changes):
                 self._retry(queued, "ClusterChange")
             for queued in self._in_flight.values():
-                queued.changes.add(changes)
+                if queued is not but:
+                    queued.changes.add(changes)
 
     def rules_changed(
         self, profile: str, ruleset: str, rules: frozenset[str] | None = None
@@ -170,7 +174,7 @@ class SchedulingQueue:
         """
         with self._condition:
             self._hashes[profile] = ruleset
-            for queued in self._waiting.all():
+            for queued in self._pods.values():
                 if queued.profile == profile and _is_touched(queued, ruleset, rules):
                     self._to_active(queued, "RulesChange")
 
@@ -452,9 +456,6 @@ class _Waiting:
         if not same:
             del self._by_reads[queued.waits_for]
 
-    def all(self) -> list[QueuedPod]:
-        return list(self._by_time.values())
-
     def concerned(self, changes: frozenset[str]) -> list[QueuedPod]:
         """Give the pods that a change may help."""
         return [
@@ -481,7 +482,7 @@ class _Waiting:
 
 
 def _is_touched(queued: QueuedPod, ruleset: str, rules: frozenset[str] | None) -> bool:
-    """Say whether a pod was rejected by rules that are not the same any more."""
-    if queued.rejected_under == ruleset:
+    """Say whether a pod waits because of rules that are not the same any more."""
+    if queued.place not in (UNSCHEDULABLE, BACKOFF) or queued.rejected_under == ruleset:
         return False
     return rules is None or not queued.rejected_by or not rules.isdisjoint(queued.rejected_by)

@@ -190,7 +190,7 @@ def test_without_a_rule_set_nothing_is_decided():
     assert loop.queue.where(made) == "unschedulable"
     assert loop.attempts[0].message == "no rule set is in force"
     loop.profile.current = rules(FIT)
-    loop.queue.rules_changed([loop.profile.current.hash])
+    loop.queue.rules_changed("", loop.profile.current.hash)
     loop.turn()
     assert "p" in loop.cluster.bound
 

@@ -5,6 +5,8 @@ the pool does its work in whatever order. What must hold at every moment, and in
 has come to rest, stands in the invariants and in `teardown`.
 """
 
+from collections import Counter
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -13,7 +15,7 @@ from policyd.policy.decide import decide
 from policyd.scheduler.cache import Cache
 from policyd.scheduler.cycle import Scheduler
 from policyd.scheduler.protocols import ClusterError, Remedy
-from policyd.scheduler.queue import SchedulingQueue, key_of
+from policyd.scheduler.queue import IN_FLIGHT, PLACES, SchedulingQueue, key_of
 from policyd.simulation.embedded import EmbeddedCluster
 from tests.policy.build import as_pod, node, pod, rules, snapshot
 from tests.scheduler.fakes import HandClock, HandProfile, HeldPool
@@ -117,7 +119,7 @@ class Loop(RuleBasedStateMachine):
     @rule(ruleset=st.sampled_from(RULESETS))
     def rules_are_replaced(self, ruleset):
         self.profile.current = ruleset
-        self.queue.rules_changed([ruleset.hash])
+        self.queue.rules_changed("", ruleset.hash)
 
     @rule(times=st.integers(1, 4))
     def pods_are_tried(self, times):
@@ -159,15 +161,11 @@ class Loop(RuleBasedStateMachine):
 
     @invariant()
     def every_waiting_pod_is_in_one_place(self):
-        places = self.queue._places.all()
-        for key, made in self.cluster.pods.items():
-            where = [name for name, place in places.items() if key in place]
-            if made.nodeName:
-                assert where in ([], ["in flight"])
-            else:
-                assert len(where) == 1
-        known = {key for place in places.values() for key in place}
-        assert known <= set(self.cluster.pods)
+        for made in self.cluster.pods.values():
+            assert self.queue.where(made) in ((None, IN_FLIGHT) if made.nodeName else PLACES)
+        known = Counter(queued.place for queued in self.queue._pods.values())
+        assert {place: known[place] for place in PLACES} == self.queue.counts()
+        assert set(self.queue._pods) <= set(self.cluster.pods)
 
     @invariant()
     def no_pod_is_bound_twice(self):

@@ -111,7 +111,7 @@ def test_new_rules_bring_back_at_once_those_rejected_under_others(queue):
         queue.add(make(name))
     reject(queue, queue.pop(0), "node.labels", ruleset="old")
     reject(queue, queue.pop(0), "node.labels", ruleset="new")
-    queue.rules_changed(["new"])
+    queue.rules_changed("", "new")
     assert popped(queue) == "a"
     assert popped(queue) is None
 
@@ -124,11 +124,22 @@ def test_gated_pods_are_not_tried_until_the_gates_are_gone(queue):
     assert popped(queue) == "a"
 
 
-def test_a_changed_pod_is_tried_again_with_its_new_state(queue):
+def test_a_pod_is_tried_again_with_its_new_state_when_what_changed_was_read(queue, clock):
     queue.add(make("a"))
-    reject(queue, queue.pop(0), "node.labels")
+    reject(queue, queue.pop(0), "pod.priority")
     queue.update(make("a", priority=7))
+    clock.seconds = 1
     assert queue.pop(0).pod.priority == 7
+
+
+def test_a_write_to_the_pod_that_no_rule_read_does_not_bring_it_back(queue, clock):
+    queue.add(make("a"))
+    queued = queue.pop(0)
+    reject(queue, queued, "pod.labels")
+    queue.update(make("a", priority=7))
+    clock.seconds = 1
+    assert popped(queue) is None
+    assert queued.pod.priority == 7
 
 
 def test_a_pod_whose_priority_changed_while_it_waits_takes_its_new_place(queue):
