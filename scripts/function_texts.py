@@ -149,6 +149,8 @@ LIBRARIES: Final = {
             "math.isInf(1.0 / 0.0)",
             "math.isNaN(0.0 / 0.0)",
             "math.isFinite(1.0)",
+            "math.exp(0)",
+            "math.exp(-1.0)",
             "math.sqrt(16)",
             "math.abs(-3)",
             "math.sign(-2.5)",

@@ -61,11 +61,11 @@ class Workload:
 
     @cached_property
     def shapes(self) -> list[Shape]:
-        """The most frequent shapes, the most frequent first; equal ones by what they ask for."""
+        """The most frequent shapes, the most frequent first; of equal ones the one that asks for more."""
         counts = Counter(_key(pod) for pod in self._pods if not pod.is_finished)
         wanted, covered = COVERED * counts.total(), 0
         kept: list[tuple[_Key, int]] = []
-        for key, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        for key, count in sorted(counts.items(), key=lambda item: (item[1], item[0]), reverse=True):
             if covered >= wanted:
                 break
             covered += count

@@ -39,8 +39,23 @@ def library(dialect: Dialect) -> Library:
             *_rounding(declare),
             *_signs(declare),
             *_bits(declare),
+            *((_exp(),) if dialect is Dialect.KUBERNETES else ()),
         ),
     )
+
+
+def _exp() -> Function:
+    numbers = ("double", "int")
+    made = (overload(f"math_exp_{n}", f"({n}) -> double", exp, portable=False) for n in numbers)
+    return function("math.exp", *made, doc="Gives e to the power of a number.")
+
+
+def exp(power: float) -> float:
+    """Give e to a power; infinite past the largest double."""
+    try:
+        return math.exp(power)
+    except OverflowError:
+        return math.inf
 
 
 # --- the greatest and the least --------------------------------------------------------------
