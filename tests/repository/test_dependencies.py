@@ -11,7 +11,12 @@ from packaging.utils import canonicalize_name
 from tests.shared import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-DECLARED = {canonicalize_name(Requirement(it).name) for it in PROJECT["dependencies"]}
+EXTRAS = PROJECT["optional-dependencies"]
+DECLARED = {
+    canonicalize_name(Requirement(it).name)
+    for group in (PROJECT["dependencies"], *EXTRAS.values())
+    for it in group
+}
 DATA = {"tzdata"}
 """Packages that are read by the standard library and imported by nobody."""
 
@@ -31,7 +36,12 @@ def test_every_imported_package_is_declared_and_every_declared_one_is_imported()
     for path in (ROOT / "policyd").rglob("*.py"):
         imported |= _imports(ast.parse(path.read_text(encoding="utf-8")))
     third_party = imported - sys.stdlib_module_names - {"policyd"}
-    owners = packages_distributions()
+    owners = {
+        name: {canonicalize_name(owner) for owner in packages}
+        for name, packages in packages_distributions().items()
+    }
     assert {name for name in third_party if name not in owners} == set(), "not installed"
-    used = {canonicalize_name(owners[name][0]) for name in third_party}
-    assert used | DATA == DECLARED
+    assert {name for name in third_party if not owners[name] & DECLARED} == set(), "not declared"
+    # A namespace, as `opentelemetry` is, belongs to several packages.
+    used = {owner for name in third_party for owner in owners[name]}
+    assert DECLARED - used - DATA == set(), "not imported"
