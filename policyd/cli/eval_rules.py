@@ -11,7 +11,6 @@ from policyd.cli.output import print_data
 from policyd.cli.report import counts_in_words, print_diagnostics
 from policyd.cli.request import Request
 from policyd.cli.rule_files import one_set, read_sources
-from policyd.cli.verdict_data import choice_data, ruleset_data
 from policyd.cli.verdicts import print_choice
 from policyd.language.diagnostics import Diagnostic, RuleError, Severity
 from policyd.model.node import Node
@@ -20,6 +19,8 @@ from policyd.policy.decide import Decision, decide
 from policyd.policy.devices import Choice, with_devices
 from policyd.policy.load import load
 from policyd.policy.params import ParameterError
+from policyd.policy.record import DecisionData, as_data
+from policyd.policy.recording import decision_data, ruleset_data
 from policyd.policy.ruleset import Ruleset
 
 
@@ -81,6 +82,10 @@ def _choice(ruleset: Ruleset, pod: Pod, view: View) -> Choice:
     return with_devices(on(view.nodes), view.snapshot, on, view.nodes)
 
 
+def _in_full(choice: Choice) -> DecisionData:
+    return decision_data(choice.decision, taken=choice.taken, refused=choice.refused, full=True)
+
+
 def _print_text(choices: Iterable[Choice]) -> bool:
     """Print decisions, and say whether every pod fits somewhere."""
     fits = True
@@ -95,9 +100,9 @@ def _print_text(choices: Iterable[Choice]) -> bool:
 def _print_data(choices: Iterable[Choice], ruleset: Ruleset, inputs: Inputs, output: str) -> bool:
     made = list(choices)
     data = {
-        "ruleset": ruleset_data(ruleset),
+        "ruleset": as_data(ruleset_data(ruleset)),
         "nodesFrom": inputs.origin,
-        "decisions": [choice_data(choice) for choice in made],
+        "decisions": [as_data(_in_full(choice)) for choice in made],
     }
     print_data(data, output)
     return all(choice.decision.fits for choice in made)

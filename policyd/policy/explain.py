@@ -12,11 +12,10 @@ from typing import Any, Final
 from policyd.language import typed as ir
 from policyd.language.environment import Checked
 from policyd.language.errors import EvaluationError
-from policyd.language.interpreter import Planner
 from policyd.language.program import Program
 from policyd.language.show import show
 from policyd.language.types import Kind
-from policyd.language.work import Frame
+from policyd.policy.parts import Parts, Plans
 
 _MAX_FINDINGS: Final = 12
 
@@ -32,12 +31,11 @@ class Finding:
 def explain(checked: Checked, program: Program, values: Mapping[str, Any]) -> list[Finding]:
     """Give the parts that decided the value of a condition for some input."""
     try:
-        frame = program.frame(values)
+        parts = Parts(Plans(checked, program), values)
     except EvaluationError as error:
         return [Finding("", f"error: {error.message}")]
-    walk = _Walk(checked, program, frame)
     found: dict[str, Finding] = {}
-    for finding in walk.decided(checked.root):
+    for finding in _Walk(parts).decided(parts.root):
         found.setdefault(finding.text, finding)
         if len(found) == _MAX_FINDINGS:
             break
@@ -45,34 +43,31 @@ def explain(checked: Checked, program: Program, values: Mapping[str, Any]) -> li
 
 
 class _Walk:
-    """One walk through a checked condition with a frame to evaluate its parts in."""
+    """One walk through a checked condition with values for its parts."""
 
-    def __init__(self, checked: Checked, program: Program, frame: Frame) -> None:
-        self._checked = checked
-        places = {name: at for at, name in enumerate(program.variables, 1)}
-        self._planner = Planner(places, len(program.variables) + 1)
-        self._frame = frame
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
         self._lets: set[int] = set()  # those that were followed
 
     def decided(self, node: ir.Typed) -> Iterator[Finding]:
         """Give the findings for a node whose value decided."""
         match node:
             case ir.Junction(conjunction=conjunction, operands=operands):
-                deciding = [o for o in operands if self._value(o) is not conjunction]
+                deciding = [o for o in operands if self._parts.value(o) is not conjunction]
                 for operand in deciding or operands:
                     yield from self.decided(operand)
             case ir.Apply(name="!", args=(inner,)):
                 yield from self.decided(inner)
             case ir.Choice(condition=condition, then=then, otherwise=otherwise):
                 yield from self.decided(condition)
-                yield from self.decided(then if self._value(condition) is True else otherwise)
+                yield from self.decided(then if self._parts.value(condition) is True else otherwise)
             case ir.LetRef(slot=slot, body=body):
                 yield from self._shown(node)
                 if slot not in self._lets:
                     self._lets.add(slot)
                     yield from self.decided(body)
             case ir.Bind(body=body):
-                self._value(node)
+                self._parts.value(node)
                 yield from self.decided(body)
             case ir.Loop(kind="all" | "exists"):
                 yield from self._loop(node)
@@ -80,12 +75,6 @@ class _Walk:
                 yield from self._call(node, args)
             case _:
                 yield from self._shown(node)
-
-    def _value(self, node: ir.Typed) -> Any:
-        try:
-            return self._planner.plan(node)(self._frame)
-        except EvaluationError as error:
-            return error
 
     def _call(self, node: ir.Typed, args: tuple[ir.Typed, ...]) -> Iterator[Finding]:
         """Show what a comparison or a call was given."""
@@ -108,30 +97,27 @@ class _Walk:
 
     def _loop(self, node: ir.Loop) -> Iterator[Finding]:
         """Show the first element that decided, and why it did; else what the loop went over."""
-        items = self._value(node.range)
+        items = self._parts.value(node.range)
         if node.body is None or len(node.slots) != 1 or not isinstance(items, list):
             yield from self._shown(node)
             return
-        place = self._planner.at(node.slots[0])
-        for item in items:
-            self._frame[place] = item
-            if self._value(node.body) is (node.kind == "exists"):
-                yield Finding(self._text(node.range), f"{show(items)}, and it is {show(item)}")
+        for item in self._parts.turns(node):
+            if self._parts.value(node.body) is (node.kind == "exists"):
+                yield Finding(
+                    self._parts.text(node.range), f"{show(items)}, and it is {show(item)}"
+                )
                 yield from self.decided(node.body)
                 return
         yield from self._shown(node.range)
 
     def _shown(self, node: ir.Typed) -> Iterator[Finding]:
-        text = self._text(node)
-        value = self._value(node)
+        text = self._parts.text(node)
+        value = self._parts.value(node)
         shown = f"error: {value.message}" if isinstance(value, EvaluationError) else show(value)
         if text != shown and not _is_object(node):
             yield Finding(text, shown)
         if isinstance(value, EvaluationError) and isinstance(node, ir.Item | ir.Field):
             yield from self._shown(node.operand)  # what is there instead
-
-    def _text(self, node: ir.Typed) -> str:
-        return " ".join(self._checked.source.slice(node.span).split())
 
 
 def _is_told_by_its_text(node: ir.Typed) -> bool:

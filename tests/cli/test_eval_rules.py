@@ -89,7 +89,10 @@ def test_json_carries_everything_and_its_keys_are_a_promise() -> None:
     }
     assert data["nodesFrom"] == "nodes.yaml"
     (decision,) = data["decisions"]
-    assert list(decision) == ["pod", "fits", "node", "nodes", "devices", "withoutDevices"]
+    assert list(decision) == [
+        *("pod", "fits", "node", "considered", "feasible", "withoutDevices", "devices"),
+        *("reasons", "shadow", "nodes", "groups", "ungrouped"),
+    ]
     assert decision["pod"] == {"namespace": "shop", "name": "web", "uid": "", "workload": ""}
     assert (decision["fits"], decision["node"]) == (True, "small")
     middle = decision["nodes"][2]
