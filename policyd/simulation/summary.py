@@ -3,23 +3,25 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from policyd.model.node import Node
 from policyd.model.pod import Pod
+from policyd.simulation.curve import Curve
+from policyd.simulation.fragmentation import fragmentation
 from policyd.simulation.run import Outcome
-from policyd.values.maps import TotalMap
 from policyd.values.quantity import ZERO, Quantity
+
+CURVE_POINTS: Final = 501
+"""How many points of the allocation curve the data have at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
     """One resource over all nodes.
 
-    `fragmentation` is the part of what is free that the pods of the simulation cannot use: the
-    mean, over those that ask for the resource, of what is free on nodes where the pod does not
-    fit (the measure of "Beware of Fragmentation", USENIX ATC 2023, with the simulation's own
-    pods as the typical ones). It is 0 where nothing is free.
+    `fragmentation` is the part of what is free that the pods of the simulation cannot use (see
+    `policyd.simulation.fragmentation`); 0 where nothing is free.
     """
 
     resource: str
@@ -35,11 +37,16 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A simulation in numbers. Times are those of deciding, in seconds of this machine."""
+    """A simulation in numbers. Times are those of deciding, in seconds of this machine.
+
+    `pending` pods wait at the end, `dropped` ones left because they fitted nowhere; `reasons` are
+    of both. `curve` is the allocation over the arrivals.
+    """
 
     ruleset: str
     placed: int
     pending: int
+    dropped: int
     attempts: int
     reasons: tuple[tuple[str, int], ...]
     usage: tuple[Usage, ...]
@@ -47,6 +54,7 @@ class Summary:
     decision_p50: float
     decision_p99: float
     shadow: tuple[tuple[str, int], ...]
+    curve: Curve
 
     def as_data(self) -> dict[str, Any]:
         """Give it as JSON can carry it."""
@@ -54,6 +62,7 @@ class Summary:
             "ruleset": self.ruleset,
             "placed": self.placed,
             "pending": self.pending,
+            "dropped": self.dropped,
             "attempts": self.attempts,
             "reasons": dict(self.reasons),
             "usage": {
@@ -68,17 +77,31 @@ class Summary:
             "simulatedSeconds": self.simulated_seconds,
             "decisionSeconds": {"p50": self.decision_p50, "p99": self.decision_p99},
             "shadowDisagreements": dict(self.shadow),
+            "allocation": _curve_data(self.curve),
         }
+
+
+def _curve_data(curve: Curve) -> dict[str, Any]:
+    return {
+        "resource": curve.resource,
+        "atArrivals": {f"{mark:.0%}": round(part, 6) for mark, part in curve.marks()},
+        "curve": [
+            {"seconds": seconds, "arrived": round(arrived, 6), "allocated": round(allocated, 6)}
+            for seconds, arrived, allocated in curve.thinned(CURVE_POINTS)
+        ],
+    }
 
 
 def summarise(outcome: Outcome, pods: Sequence[Pod]) -> Summary:
     """Sum a simulation up; `pods` are those that arrived in it."""
     seconds = sorted(attempt.seconds for attempt in outcome.attempts)
     reasons = Counter(queued.reason or "was not tried" for queued in outcome.pending)
+    reasons.update(tried.message for tried in outcome.dropped)
     return Summary(
         ruleset=outcome.ruleset.hash,
         placed=len(outcome.placements),
         pending=len(outcome.pending),
+        dropped=len(outcome.dropped),
         attempts=len(outcome.attempts),
         reasons=tuple(reasons.most_common()),
         usage=tuple(_usage(outcome.nodes, pods)),
@@ -86,6 +109,7 @@ def summarise(outcome: Outcome, pods: Sequence[Pod]) -> Summary:
         decision_p50=_percentile(seconds, 0.5),
         decision_p99=_percentile(seconds, 0.99),
         shadow=tuple(sorted(_shadow_disagreements(outcome).items())),
+        curve=outcome.curve,
     )
 
 
@@ -98,24 +122,18 @@ def _percentile(ordered: Sequence[float], part: float) -> float:
 
 def _shadow_disagreements(outcome: Outcome) -> Counter[str]:
     """Count, by shadow rule, the placements that it would have changed."""
-    return Counter(
-        tally.rule.name
-        for attempt in outcome.attempts
-        if attempt.decision is not None
-        for tally in attempt.decision.tallies
-        if tally.disagrees
-    )
+    return Counter(name for tried in outcome.attempts for name in tried.disagreeing)
 
 
 def _usage(nodes: Sequence[Node], pods: Sequence[Pod]) -> Iterable[Usage]:
-    shapes = Counter(tuple(sorted(pod.requests.items())) for pod in pods)
+    fragments = fragmentation(nodes, pods)
     resources = dict.fromkeys(name for node in nodes for name in node.allocatable)
     for resource in resources:
         yield Usage(
             resource,
             _total(node.allocatable[resource] for node in nodes),
             _total(node.used[resource] for node in nodes),
-            _fragmentation(nodes, resource, shapes),
+            fragments.get(resource, 0.0),
         )
 
 
@@ -124,29 +142,3 @@ def _total(amounts: Iterable[Quantity]) -> Quantity:
     for amount in amounts:
         total = total.plus(amount)
     return total
-
-
-Shape = tuple[tuple[str, Quantity], ...]
-
-
-def _fragmentation(nodes: Sequence[Node], resource: str, shapes: Counter[Shape]) -> float:
-    asking = {s: n for s, n in shapes.items() if any(r == resource and a > 0 for r, a in s)}
-    free = _total(node.free[resource] for node in nodes if node.free[resource] > 0)
-    if not asking or free <= 0:
-        return 0.0
-    weighted = sum(
-        count * _unusable(nodes, resource, shape).ratio(free) for shape, count in asking.items()
-    )
-    return weighted / sum(asking.values())
-
-
-def _unusable(nodes: Sequence[Node], resource: str, shape: Shape) -> Quantity:
-    return _total(
-        node.free[resource]
-        for node in nodes
-        if node.free[resource] > 0 and not _fits(node.free, shape)
-    )
-
-
-def _fits(free: TotalMap, shape: Shape) -> bool:
-    return free["pods"] >= 1 and all(free[resource] >= amount for resource, amount in shape)
