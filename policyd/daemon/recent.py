@@ -27,7 +27,7 @@ from policyd.policy.decide import Decision, decide
 from policyd.policy.record import Brief, Record, to_json
 from policyd.policy.recording import decision_data, pod_data, ruleset_data
 from policyd.policy.ruleset import Ruleset
-from policyd.scheduler.cycle import Attempt, scheduler_name
+from policyd.scheduler.cycle import Attempt
 from policyd.values.times import Timestamp
 
 MAX_PODS: Final = 2_000
@@ -254,7 +254,7 @@ def _made(kept: _Kept, decision: Decision | None, nodes: tuple[str, ...]) -> Rec
     return Record(
         id=decision_id(attempt),
         time=str(kept.at),
-        profile=scheduler_name(attempt.pod),
+        profile=attempt.profile,
         pod=pod_data(attempt.pod),
         ruleset=None if attempt.ruleset is None else ruleset_data(attempt.ruleset),
         result=attempt.result,

@@ -145,6 +145,11 @@ class Cache:
 
     # --- to look at ---
 
+    @property
+    def journal(self) -> Journal:
+        """Give the journal of the nodes, by which their changes can be followed."""
+        return self._journal
+
     def node(self, name: str) -> Node | None:
         """Give a node's state."""
         with self._lock:

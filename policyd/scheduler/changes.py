@@ -3,13 +3,15 @@
 A pod that a rule rejected waits for a change of what the rule read, and for no other.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
+from policyd.language.source import Source
 from policyd.model.node import Node
 from policyd.model.pod import Pod
+from policyd.policy.ruleset import Rule, Ruleset
 from policyd.values.errors import ValueFault
 
 NODE_ADDED: Final = frozenset({"node", "cluster"})
@@ -73,3 +75,43 @@ def _value(fact: Node | Pod, field: str) -> Any:
 def _raw(fact: Node | Pod) -> dict[str, Any]:
     raw: dict[str, Any] = msgspec.json.decode(fact.json)
     return raw
+
+
+def changed_rules(before: Ruleset | None, after: Ruleset) -> frozenset[str] | None:
+    """Name the rules that are not what they were; nothing where all may be.
+
+    A rule is what it was if its own text is, all of its file that is no rule, and the values of
+    all parameters: what it can refer to stands there.
+    """
+    if before is None or _parameters(before) != _parameters(after):
+        return None
+    old, new = _texts(before), _texts(after)
+    return frozenset(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+
+
+def _parameters(ruleset: Ruleset) -> dict[str, tuple[str, str]]:
+    return {
+        name: (str(ruleset.parameters[name].type), repr(value))
+        for name, value in ruleset.values.items()
+    }
+
+
+def _texts(ruleset: Ruleset) -> dict[str, tuple[str, str]]:
+    """Give for each rule its text, and what of its file is no rule."""
+    by_file: dict[Source, list[Rule]] = {}
+    for rule in ruleset.rules:
+        by_file.setdefault(rule.source, []).append(rule)
+    return {
+        rule.name: (source.slice(rule.span), rest)
+        for source, rules in by_file.items()
+        for rest in [_outside(source, rules)]
+        for rule in rules
+    }
+
+
+def _outside(source: Source, rules: Sequence[Rule]) -> str:
+    pieces, end = [], 0
+    for span in sorted(rule.span for rule in rules):
+        pieces.append(source.text[end : span.start])
+        end = span.end
+    return "\0".join([*pieces, source.text[end:]])

@@ -1,15 +1,17 @@
 """The scheduling cycle: one pod from the queue to a node, or back with the reason.
 
 Decisions are made one at a time by whoever calls `schedule_next`, each on one snapshot and one
-rule set. What waits for the cluster (binds, conditions, events) goes to the pool. Nothing that a
-rule, a pod or the cluster does gets out of here as an exception: every failure is classed,
-counted with the observer, and the pod goes back to the queue.
+rule set; several threads may call it, since what another changed meanwhile is refused when the
+pod is assumed. What waits for the cluster (binds, conditions, events) goes to the pool. Nothing
+that a rule, a pod or the cluster does gets out of here as an exception: every failure is classed,
+told to the observer, and the pod goes back to the queue.
 """
 
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
+from threading import local
 from time import perf_counter
 from typing import Final, Protocol
 
@@ -18,16 +20,22 @@ from policyd.model.pod import Pod, with_record
 from policyd.model.snapshot import Snapshot
 from policyd.policy.decide import Decision, decide
 from policyd.policy.devices import Choice, with_devices
+from policyd.policy.engine import Engine
 from policyd.policy.ruleset import Ruleset
+from policyd.scheduler.binding import Binder, Settled
 from policyd.scheduler.cache import Cache, StaleDecisionError
 from policyd.scheduler.changes import PODS_CHANGED
 from policyd.scheduler.message import unschedulable_message
 from policyd.scheduler.profile import Profile
 from policyd.scheduler.protocols import Clock, Cluster, ClusterError, Pool, Remedy
-from policyd.scheduler.queue import QueuedPod, SchedulingQueue
+from policyd.scheduler.queue import QueuedPod, SchedulingQueue, key_of
+from policyd.values.times import Timestamp
 
 DEADLINE_SECONDS: Final = 0.5
 """How long one decision may take before the attempt ends."""
+
+_RENEWALS: Final = 3
+"""How often a stale decision is made again for its node before it is made again for all."""
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -40,8 +48,15 @@ class DeadlineExceededError(Exception):
 class Attempt:
     """What became of one attempt to place a pod.
 
-    `result` is kube-scheduler's label: `scheduled`, `unschedulable` or `error`. `seconds` is how
-    long the decision took. `failures` are all that went wrong in the attempt.
+    `result` is kube-scheduler's label: `scheduled`, `unschedulable` or `error`; `cause` says of
+    an error what it is about: `deadline`, `rules` (none are in force), `stale` (the node changed
+    meanwhile), `bind` or `fault`. `failures` are all that went wrong in the attempt, also in one
+    that succeeded in the end.
+
+    `time` is when it began, and `seconds` how long the decision took; `bind_seconds` how long it
+    took from there until the bind was settled. `attempts` counts those of this pod, this one
+    included, and `waited` are the seconds since the pod was first seen. `flushed` says that only
+    the safety net brought the pod back, which helped where it was then placed.
     """
 
     number: int
@@ -53,6 +68,13 @@ class Attempt:
     seconds: float
     message: str
     failures: tuple[str, ...] = ()
+    profile: str = ""
+    cause: str = ""
+    time: Timestamp | None = None
+    bind_seconds: float = 0.0
+    attempts: int = 1
+    waited: float = 0.0
+    flushed: bool = False
 
 
 class Observer(Protocol):
@@ -63,10 +85,30 @@ class Observer(Protocol):
         ...
 
 
-class Scheduler:
-    """The cycle over a queue and a cache. Holds no state of its own but the attempts' number.
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """An attempt while it is made: the pod as it was taken, and the rules of the moment.
 
-    `timer` measures how long decisions take, in seconds; the clock is the cluster's.
+    The pod may be updated in the queue meanwhile; the attempt goes on with what it began with.
+    """
+
+    number: int
+    queued: QueuedPod
+    pod: Pod
+    profile: str
+    ruleset: Ruleset | None
+    time: Timestamp
+    began: float  # by the clock
+    started: float  # by the timer
+    attempts: int
+    flushed: bool
+
+
+class Scheduler:
+    """The cycle over a queue and a cache. Any number of threads may decide.
+
+    It holds no state of its own but the attempts' number, and for each deciding thread an
+    engine. `timer` measures how long decisions take, in seconds; the clock is the cluster's.
     """
 
     def __init__(
@@ -91,7 +133,9 @@ class Scheduler:
         self._timer = timer
         self._observer = observer
         self._deadline = deadline_seconds
+        self._binder = Binder(cluster, cache, pool)
         self._numbers = count(1)
+        self._own = local()
 
     def schedule_next(self, timeout: float | None = None) -> bool:
         """Try the next pod; say whether there was one within the timeout, in seconds."""
@@ -103,185 +147,282 @@ class Scheduler:
 
     def schedule(self, queued: QueuedPod) -> None:
         """Try one pod that was taken from the queue."""
-        started = self._timer()
-        profile = self._profile_of(queued.pod)
-        ruleset = profile.current if profile is not None else None
-        if ruleset is None:
-            self._fail(queued, None, started, Remedy.NEEDS_PERSON, "no rule set is in force")
-            return
-        snapshot = self._cache.snapshot(self._clock.now())
+        trial = self._begin(queued)
         try:
-            choice = self._decide(ruleset, queued.pod, snapshot, started)
+            self._try(trial)
         except DeadlineExceededError:
             message = f"the decision took longer than {self._deadline:g} s"
-            self._fail(queued, ruleset, started, Remedy.RETRY_WITH_BACKOFF, message)
+            self._fail(trial, "deadline", Remedy.RETRY_WITH_BACKOFF, message)
         except Exception as error:  # noqa: BLE001 - one pod's misfortune must not stop the loop
-            _LOG.exception("the decision for %s/%s failed", queued.pod.namespace, queued.pod.name)
+            _LOG.exception("the decision for %s/%s failed", trial.pod.namespace, trial.pod.name)
             message = f"the decision failed: {type(error).__name__}: {error}"
-            self._fail(queued, ruleset, started, Remedy.RETRY_WITH_BACKOFF, message)
-        else:
-            self._conclude(queued, choice, started)
+            self._fail(trial, "fault", Remedy.RETRY_WITH_BACKOFF, message)
 
-    def _decide(self, ruleset: Ruleset, pod: Pod, snapshot: Snapshot, started: float) -> Choice:
+    def _begin(self, queued: QueuedPod) -> _Trial:
+        pod = queued.pod
+        profile = self._profile_of(pod)
+        return _Trial(
+            number=next(self._numbers),
+            queued=queued,
+            pod=pod,
+            profile=profile.name if profile is not None else "",
+            ruleset=profile.current if profile is not None else None,
+            time=self._clock.now(),
+            began=self._clock.monotonic(),
+            started=self._timer(),
+            attempts=queued.attempts,
+            flushed=queued.flushed,
+        )
+
+    def _try(self, trial: _Trial) -> None:
+        ruleset = trial.ruleset
+        if ruleset is None:
+            self._fail(trial, "rules", Remedy.NEEDS_PERSON, "no rule set is in force")
+            return
+        snapshot = self._cache.snapshot(trial.time)
+        choice = self._decide(trial, ruleset, snapshot)
+        if choice.decision.node is None:
+            self._reject(trial, choice)
+            return
+        try:
+            pod = self._assume(trial, ruleset, choice, choice.decision.node)
+        except StaleDecisionError as error:
+            self._fail(trial, "stale", Remedy.RETRY_AT_ONCE, str(error), choice.decision)
+            return
+        if self._queue.holds(trial.queued):
+            self._bind(trial, choice.decision, pod, choice.decision.node.name)
+        else:
+            self._cache.forget(pod)  # it was deleted while it was decided on
+            self._queue.changed(PODS_CHANGED)
+
+    # --- deciding ---
+
+    def _decide(self, trial: _Trial, ruleset: Ruleset, snapshot: Snapshot) -> Choice:
+        def again(nodes: Sequence[Node]) -> Decision:
+            return self._decide_on(nodes, trial, ruleset, snapshot)
+
+        decision = self._engine().decide(ruleset, trial.pod, snapshot, tick=self._tick(trial))
+        return with_devices(decision, snapshot, again)
+
+    def _decide_on(
+        self, nodes: Sequence[Node], trial: _Trial, ruleset: Ruleset, snapshot: Snapshot
+    ) -> Decision:
+        return decide(ruleset, trial.pod, snapshot, nodes, tick=self._tick(trial))
+
+    def _engine(self) -> Engine:
+        """Give the engine of this thread: what it keeps is not shared."""
+        engine: Engine | None = getattr(self._own, "engine", None)
+        if engine is None:
+            engine = self._own.engine = Engine(self._cache.journal)
+        return engine
+
+    def _tick(self, trial: _Trial) -> Callable[[], None]:
         def tick() -> None:
-            if self._timer() - started > self._deadline:
+            if self._timer() - trial.started > self._deadline:
                 raise DeadlineExceededError
 
-        def on(nodes: Sequence[Node] | None = None) -> Decision:
-            return decide(ruleset, pod, snapshot, nodes, tick=tick)
+        return tick
 
-        return with_devices(on(), snapshot, on)
+    # --- assuming ---
 
-    def _conclude(self, queued: QueuedPod, choice: Choice, started: float) -> None:
-        decision = choice.decision
-        chosen = decision.chosen
-        if chosen is None:
-            self._reject(queued, choice, started)
-            return
-        pod = with_record(queued.pod, choice.taken)
-        try:
-            self._cache.assume(pod, chosen.node)
-        except StaleDecisionError as error:
-            self._fail(
-                queued, decision.ruleset, started, Remedy.RETRY_AT_ONCE, str(error), decision
-            )
-            return
-        seconds = self._timer() - started
-        self._pool.submit(lambda: self._bind(queued, pod, decision, chosen.name, seconds))
+    def _assume(self, trial: _Trial, ruleset: Ruleset, choice: Choice, node: Node) -> Pod:
+        """Count the pod on its node, with its devices on record.
 
-    def _reject(self, queued: QueuedPod, choice: Choice, started: float) -> None:
+        Where the node changed since the decision, the decision is made again for that node.
+
+        Raises:
+            StaleDecisionError: the pod does not fit there any more, or it is placed already.
+        """
+        for _ in range(_RENEWALS):
+            pod = with_record(trial.pod, choice.taken)
+            try:
+                self._cache.assume(pod, node)
+            except StaleDecisionError:
+                renewed = self._renew(trial, ruleset, node.name)
+                if renewed is None or renewed.decision.node is None:
+                    raise
+                choice, node = renewed, renewed.decision.node
+            else:
+                return pod
+        raise StaleDecisionError(f"node {node.name} changes faster than decisions are made")
+
+    def _renew(self, trial: _Trial, ruleset: Ruleset, name: str) -> Choice | None:
+        """Decide again for one node, as it is now; nothing where it is gone."""
+        snapshot = self._cache.snapshot(trial.time)
+        nodes = [node for node in snapshot.nodes if node.name == name]
+        if not nodes or self._cache.node_of(trial.pod) is not None:
+            return None
+        decision = self._decide_on(nodes, trial, ruleset, snapshot)
+        return with_devices(
+            decision, snapshot, lambda on: self._decide_on(on, trial, ruleset, snapshot), nodes
+        )
+
+    # --- what comes of it ---
+
+    def _reject(self, trial: _Trial, choice: Choice) -> None:
         """Put a pod back that fits nowhere, to wait for what could change that."""
         decision = choice.decision
+        seconds = self._seconds(trial)
         message = unschedulable_message(decision, choice.refused)
-        waits_for = {"node.name"} if decision.considered or choice.refused else {"node", "cluster"}
-        if choice.refused:
-            waits_for.add("node.devices")
         rejecting = decision.rejecting
-        for rule in decision.ruleset.rules:
-            if rule.name in rejecting:
-                waits_for |= rule.reads
         self._queue.unschedulable(
-            queued,
-            reads=frozenset(waits_for),
+            trial.queued,
+            reads=_waits_for(choice, rejecting),
             ruleset=decision.ruleset.hash,
             reason=message,
+            rules=rejecting,
         )
-        self._note(queued, decision.ruleset, decision, "unschedulable", None, started, message)
-        self._write(queued.pod, "Unschedulable", message)
+        self._tell(trial, "unschedulable", seconds, message, decision=decision)
+        self._write(trial.pod, "Unschedulable", message)
 
-    def _bind(
-        self, queued: QueuedPod, pod: Pod, decision: Decision, node: str, seconds: float
+    def _bind(self, trial: _Trial, decision: Decision, pod: Pod, node: str) -> None:
+        """Bind a pod that is assumed, by the pool."""
+        seconds, began = self._seconds(trial), self._clock.monotonic()
+
+        def settled(settled: Settled) -> None:
+            took = self._clock.monotonic() - began
+            if settled.node == node:
+                self._bound(trial, decision, pod, node, seconds, took, settled)
+            else:
+                self._not_bound(trial, decision, pod, node, seconds, took, settled)
+
+        self._binder.bind(pod, node, settled)
+
+    def _bound(
+        self,
+        trial: _Trial,
+        decision: Decision,
+        pod: Pod,
+        node: str,
+        seconds: float,
+        took: float,
+        settled: Settled,
     ) -> None:
-        """Bind a pod that is assumed, with its devices on record; by a thread of the pool."""
-        failures: list[ClusterError] = []
-        if self._is_bound(pod, node, failures):
-            self._queue.done(queued)
-            self._observer.attempted(
-                self._attempt(pod, decision, "scheduled", node, seconds, "", failures)
-            )
-            self._told(lambda: self._cluster.scheduled(pod, node))
-            return
-        message = "; ".join(error.message for error in failures)
-        self._cache.forget(queued.pod)
-        self._queue.changed(PODS_CHANGED, but=queued)
-        self._queue.failed(queued, failures[-1].remedy, message)
-        self._observer.attempted(
-            self._attempt(queued.pod, decision, "error", node, seconds, message, failures)
+        self._queue.done(trial.queued)
+        self._tell(
+            trial,
+            "scheduled",
+            seconds,
+            "",
+            decision=decision,
+            node=node,
+            failures=tuple(failure.message for failure in settled.failures),
+            bind_seconds=took,
         )
-        self._write(queued.pod, "SchedulerError", message)
+        self._trail(pod, lambda: self._cluster.scheduled(pod, node))
 
-    def _is_bound(self, pod: Pod, node: str, failures: list[ClusterError]) -> bool:
-        """Bind, and where it is not known whether that worked, read it back."""
-        try:
-            self._cluster.bind(pod, node)
-        except ClusterError as error:
-            failures.append(error)
-            if not error.ambiguous:
-                return False
+    def _not_bound(
+        self,
+        trial: _Trial,
+        decision: Decision,
+        pod: Pod,
+        node: str,
+        seconds: float,
+        took: float,
+        settled: Settled,
+    ) -> None:
+        """Take an assumption back. A pod that somebody else bound is no business of ours."""
+        self._cache.forget(pod)
+        self._queue.changed(PODS_CHANGED, but=trial.queued)
+        if settled.node is not None:
+            self._queue.done(trial.queued)
         else:
-            return True
-        try:
-            return self._cluster.bound_node(pod) == node
-        except ClusterError as error:
-            failures.append(error)
-            return False
+            self._queue.failed(trial.queued, settled.failures[-1].remedy, settled.message)
+        self._tell(
+            trial,
+            "error",
+            seconds,
+            settled.message,
+            cause="bind",
+            decision=decision,
+            node=node,
+            failures=tuple(failure.message for failure in settled.failures),
+            bind_seconds=took,
+        )
+        if settled.node is None:
+            self._write(pod, "SchedulerError", settled.message)
 
     def _fail(
         self,
-        queued: QueuedPod,
-        ruleset: Ruleset | None,
-        started: float,
+        trial: _Trial,
+        cause: str,
         remedy: Remedy,
         message: str,
         decision: Decision | None = None,
     ) -> None:
-        self._queue.failed(queued, remedy, message)
-        self._note(queued, ruleset, decision, "error", None, started, message)
+        seconds = self._seconds(trial)
+        self._queue.failed(trial.queued, remedy, message)
+        self._tell(
+            trial, "error", seconds, message, cause=cause, decision=decision, failures=(message,)
+        )
         if remedy is not Remedy.RETRY_AT_ONCE:
-            self._write(queued.pod, "SchedulerError", message)
+            self._write(trial.pod, "SchedulerError", message)
 
-    def _write(self, pod: Pod, reason: str, message: str) -> None:
-        self._pool.submit(
-            lambda: self._told(lambda: self._cluster.unschedulable(pod, reason, message))
-        )
+    def _seconds(self, trial: _Trial) -> float:
+        return self._timer() - trial.started
 
-    def _told(self, write: Callable[[], None]) -> None:
-        """Write something for people; what cannot be written does not matter to the pod."""
-        try:
-            write()
-        except ClusterError as error:
-            _LOG.warning("an event or condition could not be written: %s", error.message)
+    # --- telling ---
 
-    def _note(
+    def _tell(
         self,
-        queued: QueuedPod,
-        ruleset: Ruleset | None,
-        decision: Decision | None,
+        trial: _Trial,
         result: str,
-        node: str | None,
-        started: float,
-        message: str,
-    ) -> None:
-        seconds = self._timer() - started
-        failures = (message,) if result == "error" else ()
-        self._observer.attempted(
-            Attempt(
-                next(self._numbers),
-                queued.pod,
-                ruleset,
-                decision,
-                result,
-                node,
-                seconds,
-                message,
-                failures,
-            )
-        )
-
-    def _attempt(
-        self,
-        pod: Pod,
-        decision: Decision,
-        result: str,
-        node: str,
         seconds: float,
         message: str,
-        failures: list[ClusterError],
-    ) -> Attempt:
-        return Attempt(
-            next(self._numbers),
-            pod,
-            decision.ruleset,
-            decision,
-            result,
-            node,
-            seconds,
-            message,
-            tuple(error.message for error in failures),
+        *,
+        cause: str = "",
+        decision: Decision | None = None,
+        node: str | None = None,
+        failures: tuple[str, ...] = (),
+        bind_seconds: float = 0.0,
+    ) -> None:
+        attempt = Attempt(
+            number=trial.number,
+            pod=trial.pod,
+            ruleset=trial.ruleset,
+            decision=decision,
+            result=result,
+            node=node,
+            seconds=seconds,
+            message=message,
+            failures=failures,
+            profile=trial.profile,
+            cause=cause,
+            time=trial.time,
+            bind_seconds=bind_seconds,
+            attempts=trial.attempts,
+            waited=self._clock.monotonic() - trial.queued.added,
+            flushed=trial.flushed,
         )
+        try:
+            self._observer.attempted(attempt)
+        except Exception:  # noqa: BLE001 - who watches must not stop who works
+            _LOG.exception("an attempt could not be noted")
+
+    def _write(self, pod: Pod, reason: str, message: str) -> None:
+        self._trail(pod, lambda: self._cluster.unschedulable(pod, reason, message))
+
+    def _trail(self, pod: Pod, write: Callable[[], None]) -> None:
+        """Write something for people; what cannot be written does not matter to the pod."""
+
+        def told() -> None:
+            try:
+                write()
+            except ClusterError as error:
+                _LOG.warning("an event or condition could not be written: %s", error.message)
+
+        self._pool.trail(told, key_of(pod))
 
 
-def scheduler_name(pod: Pod) -> str:
-    """Give the name of the scheduler that a pod asks for."""
-    name = pod.spec.get("schedulerName", "default-scheduler")
-    return str(name)
+def _waits_for(choice: Choice, rejecting: frozenset[str]) -> frozenset[str]:
+    """Give what a change must be of to help a pod that these rules rejected."""
+    decision = choice.decision
+    if not decision.considered and not choice.refused:
+        return frozenset({"node", "cluster"})
+    waits_for = {"node.name"}  # another node may always be one that fits
+    if choice.refused:
+        waits_for.add("node.devices")
+    for rule in decision.ruleset.rules:
+        if rule.name in rejecting:
+            waits_for |= rule.reads
+    return frozenset(waits_for)

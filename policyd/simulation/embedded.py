@@ -108,8 +108,16 @@ class EmbeddedCluster:
 class InlinePool:
     """Does the work of the pool at once, so that a simulation is the same every time."""
 
-    def submit(self, work: Callable[[], None]) -> None:
+    def submit(self, work: Callable[[], None], key: str = "") -> None:  # noqa: ARG002 - all is in order
         """Do the work."""
+        work()
+
+    def trail(self, work: Callable[[], None], key: str = "") -> None:  # noqa: ARG002 - as above
+        """Do the work."""
+        work()
+
+    def later(self, seconds: float, work: Callable[[], None], key: str = "") -> None:  # noqa: ARG002 - as above
+        """Do the work: nothing here is ever left open, so that no time need pass."""
         work()
 
 

@@ -57,14 +57,30 @@ class ScriptedCluster:
 
 
 class HeldPool:
-    """Keeps the work until a test lets it run, in the order that the test likes."""
+    """Keeps the work until a test lets it run, in the order that the test likes.
+
+    `delayed` has what is to be done later, with its seconds.
+    """
 
     def __init__(self) -> None:
         self.work: list[Callable[[], None]] = []
+        self.delayed: list[tuple[float, Callable[[], None]]] = []
 
-    def submit(self, work):
+    def submit(self, work, key=""):  # noqa: ARG002 - the order is the test's
         self.work.append(work)
+
+    def trail(self, work, key=""):  # noqa: ARG002 - as above
+        self.work.append(work)
+
+    def later(self, seconds, work, key=""):  # noqa: ARG002 - as above
+        self.delayed.append((seconds, work))
 
     def run(self):
         while self.work:
             self.work.pop(0)()
+
+    def pass_time(self):
+        """Let the time of what is delayed come."""
+        delayed, self.delayed = self.delayed, []
+        self.work += [work for _, work in delayed]
+        self.run()

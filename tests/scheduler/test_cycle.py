@@ -2,6 +2,7 @@
 
 import pytest
 
+from policyd.policy.decide import decide
 from policyd.scheduler.cache import Cache
 from policyd.scheduler.cycle import Scheduler
 from policyd.scheduler.protocols import ClusterError, Remedy
@@ -149,8 +150,121 @@ def test_several_failures_of_one_attempt_are_reported_together():
     loop.cluster.answers = [ClusterError("timeout", Remedy.RETRY_WITH_BACKOFF, ambiguous=True)]
     loop.cluster.read_back = ClusterError("no route", Remedy.RETRY_WITH_BACKOFF)
     loop.turn()
+    assert loop.attempts == []
+    loop.cluster.read_back = None
+    loop.pool.pass_time()
     assert loop.attempts[0].message == "timeout; no route"
+    assert loop.attempts[0].failures == ("timeout", "no route")
     assert loop.cluster.conditions["p"] == ("SchedulerError", "timeout; no route")
+
+
+def test_nothing_is_undone_while_it_is_not_known_whether_the_bind_worked():
+    loop = Loop(nodes=("a",))
+    made = loop.add("p", cpu="3")
+    loop.cluster.answers = [ClusterError("timeout", Remedy.RETRY_WITH_BACKOFF, ambiguous=True)]
+    loop.cluster.read_back = ClusterError("no route", Remedy.RETRY_WITH_BACKOFF)
+    loop.turn()
+    waits = []
+    for _ in range(6):
+        [(seconds, _)] = loop.pool.delayed
+        waits.append(seconds)
+        loop.pool.pass_time()
+        assert loop.cache.node_of(made) == "a"
+        assert loop.queue.where(made) == "in flight"
+    assert waits == [1, 2, 4, 8, 10, 10]
+    loop.cluster.read_back = "a"
+    loop.pool.pass_time()
+    assert loop.cache.node_of(made) == "a"
+    assert loop.queue.where(made) is None
+    assert [(a.result, a.failures) for a in loop.attempts] == [
+        ("scheduled", ("timeout", "no route"))
+    ]
+
+
+def test_what_the_watch_says_settles_a_bind_that_cannot_be_read_back():
+    loop = Loop(nodes=("a",))
+    loop.add("p", cpu="3")
+    loop.cluster.answers = [ClusterError("timeout", Remedy.RETRY_WITH_BACKOFF, ambiguous=True)]
+    loop.cluster.read_back = ClusterError("no route", Remedy.RETRY_WITH_BACKOFF)
+    loop.turn()
+    manifest = pod("p", on="a", cpu="3")
+    manifest["metadata"]["uid"] = "p"
+    loop.cache.put_pod(as_pod(manifest))
+    loop.pool.pass_time()
+    assert [a.result for a in loop.attempts] == ["scheduled"]
+
+
+def test_a_pod_that_somebody_else_bound_is_let_go():
+    loop = Loop()
+    made = loop.add("p", cpu="1")
+    loop.cluster.answers = [ClusterError("timeout", Remedy.RETRY_WITH_BACKOFF, ambiguous=True)]
+    loop.cluster.read_back = "elsewhere"
+    loop.turn()
+    assert (loop.queue.where(made), loop.cache.node_of(made)) == (None, None)
+    assert loop.attempts[0].result == "error"
+    assert "was bound to elsewhere meanwhile" in loop.attempts[0].message
+
+
+def test_a_fault_of_the_client_leaves_open_whether_it_worked(caplog):
+    loop = Loop(nodes=("a",))
+    made = loop.add("p", cpu="1")
+
+    def bind(bound, node):
+        loop.cluster.bound[bound.name] = node
+        raise KeyError("metadata")
+
+    loop.cluster.bind = bind
+    loop.cluster.read_back = "a"
+    loop.turn()
+    assert loop.queue.where(made) is None
+    assert loop.attempts[0].result == "scheduled"
+    assert "KeyError: 'metadata'" in caplog.text
+
+
+def test_a_pod_that_is_deleted_while_it_is_decided_on_is_not_bound():
+    loop = Loop(nodes=("a",))
+    made = loop.add("p", cpu="1")
+    real = loop.scheduler._decide
+
+    def decide(*args):
+        loop.queue.delete(made)
+        return real(*args)
+
+    loop.scheduler._decide = decide
+    loop.turn()
+    assert loop.cluster.bound == {}
+    assert loop.cache.assumed() == []
+
+
+def test_a_pod_that_is_updated_in_flight_is_bound_as_it_was_decided():
+    loop = Loop(nodes=("a",))
+    loop.add("p", cpu="1")
+    loop.scheduler.schedule_next(timeout=0)
+    loop.add("p", cpu="4")
+    loop.pool.run()
+    assert loop.attempts[0].pod.requests["cpu"] == 1
+    assert loop.cache.node("a").free["cpu"] == 3
+
+
+def test_who_watches_does_not_stop_who_works(caplog):
+    loop = Loop()
+    loop.attempted = None
+    loop.add("p", cpu="1")
+    loop.turn()
+    assert "p" in loop.cluster.bound
+    assert "an attempt could not be noted" in caplog.text
+
+
+def test_an_attempt_tells_whose_it_is_how_often_and_how_long():
+    loop = Loop(nodes=("a",))
+    loop.add("p", cpu="5")
+    loop.clock.seconds = 2
+    loop.turn()
+    loop.queue.changed(frozenset({"node.free"}))
+    loop.clock.seconds = 7
+    loop.turn()
+    told = [(a.profile, a.attempts, a.waited, a.flushed, a.number) for a in loop.attempts]
+    assert told == [("policyd", 1, 2, False, 1), ("policyd", 2, 7, False, 2)]
 
 
 def test_a_decision_past_its_deadline_ends_and_the_pod_comes_again():
@@ -169,10 +283,10 @@ def test_a_pod_whose_decision_breaks_does_not_stop_the_loop(monkeypatch, caplog)
     loop.add("q", cpu="1")
     real = loop.scheduler._decide
 
-    def decide(ruleset, made, *rest):
-        if made.name == "p":
+    def decide(trial, *rest):
+        if trial.pod.name == "p":
             raise ZeroDivisionError("oops")
-        return real(ruleset, made, *rest)
+        return real(trial, *rest)
 
     monkeypatch.setattr(loop.scheduler, "_decide", decide)
     loop.turn()
@@ -195,19 +309,76 @@ def test_without_a_rule_set_nothing_is_decided():
     assert "p" in loop.cluster.bound
 
 
-def test_a_node_that_changes_between_decision_and_assumption_makes_the_decision_again():
-    loop = Loop(nodes=("a",))
-    made = loop.add("p", cpu="1")
+def decided_while(loop, happens):
+    """Let something happen between the next decision and its assumption."""
     real = loop.scheduler._decide
 
     def decide(*args):
-        decision = real(*args)
-        loop.cache.put_node(snapshot(node("a")).nodes[0])
-        return decision
+        loop.scheduler._decide = real
+        choice = real(*args)
+        happens()
+        return choice
 
     loop.scheduler._decide = decide
-    loop.turn()
-    assert loop.queue.where(made) == "active"
-    loop.scheduler._decide = real
+
+
+def test_a_decision_on_a_node_that_changed_is_made_again_for_that_node():
+    loop = Loop(nodes=("a",))
+    loop.add("p", cpu="1")
+    decided_while(loop, lambda: loop.cache.put_node(snapshot(node("a")).nodes[0]))
     loop.turn()
     assert loop.cluster.bound == {"p": "a"}
+    assert len(loop.attempts) == 1
+
+
+def test_a_decision_that_another_made_worthless_starts_over_at_once():
+    loop = Loop(nodes=("a", "b"))
+    made = loop.add("p", cpu="3")
+    other = loop.add("q", cpu="3")
+    loop.queue.delete(other)
+    taken = []
+
+    def another_takes_the_place():
+        [name] = [n for n in "ab" if n == chosen(loop, made)]
+        taken.append(name)
+        loop.cache.assume(other, loop.cache.node(name))
+
+    decided_while(loop, another_takes_the_place)
+    loop.turn()
+    assert loop.queue.where(made) == "active"
+    assert (loop.attempts[0].result, loop.attempts[0].cause) == ("error", "stale")
+    assert loop.cluster.conditions == {}
+    loop.turn()
+    assert loop.cluster.bound == {"p": "ab".replace(taken[0], "")}
+
+
+def chosen(loop, made):
+    return decide(loop.profile.current, made, loop.cache.snapshot(loop.clock.now())).node.name
+
+
+def test_a_node_that_vanishes_between_decision_and_assumption_starts_over():
+    loop = Loop(nodes=("a",))
+    made = loop.add("p", cpu="1")
+    decided_while(loop, lambda: loop.cache.remove_node("a"))
+    loop.turn()
+    assert loop.queue.where(made) == "active"
+    loop.turn()
+    assert loop.cluster.conditions["p"][1] == "no nodes are available to schedule pods"
+
+
+@pytest.mark.parametrize(
+    ("failure", "cause"),
+    [("deadline", "deadline"), ("none", "rules"), ("bind", "bind"), ("break", "fault")],
+)
+def test_every_error_has_a_cause(failure, cause):
+    loop = Loop(text=None if failure == "none" else FIT)
+    loop.add("p", cpu="1")
+    if failure == "deadline":
+        ticks = iter([0.0, 0.7, 0.8, 0.9])
+        loop.scheduler._timer = lambda: next(ticks)
+    if failure == "bind":
+        loop.cluster.answers = [ClusterError("conflict", Remedy.RETRY_WITH_BACKOFF)]
+    if failure == "break":
+        loop.scheduler._decide = None
+    loop.turn()
+    assert [(a.result, a.cause) for a in loop.attempts] == [("error", cause)]
