@@ -41,9 +41,21 @@ def shadows(decision: Decision) -> tuple[Shadow, ...]:
     return (*_rules(decision), *_choices(decision))
 
 
+def disagreeing(decision: Decision) -> tuple[str, ...]:
+    """Give the names of the blocks in `mode shadow` that would have led to another decision."""
+    rules = (tally.rule.name for tally in decision.tallies if tally.disagrees)
+    return (*rules, *(each.name for each in _choices(decision) if each.disagrees))
+
+
+def shadow_names(ruleset: Ruleset) -> tuple[str, ...]:
+    """Give the names of the rules and `choose` blocks in `mode shadow`."""
+    rules = (rule.name for rule in ruleset.rules if rule.shadow)
+    return (*rules, *(block.name or block.word for block in _shadow_choices(ruleset)))
+
+
 def has_shadows(ruleset: Ruleset) -> bool:
     """Say whether there is anything for `shadows` to look at."""
-    return any(rule.shadow for rule in ruleset.rules) or any(_shadow_choices(ruleset))
+    return bool(shadow_names(ruleset))
 
 
 def _shadow_choices(ruleset: Ruleset) -> Iterator[PolicyBlock]:
@@ -51,7 +63,7 @@ def _shadow_choices(ruleset: Ruleset) -> Iterator[PolicyBlock]:
 
 
 def _rules(decision: Decision) -> Iterator[Shadow]:
-    chosen = decision.chosen.name if decision.chosen else None
+    chosen = decision.node.name if decision.node else None
     for at, tally in enumerate(decision.tallies):
         rule = tally.rule
         if not rule.shadow:
@@ -85,7 +97,7 @@ def _choices(decision: Decision) -> Iterator[Shadow]:
         node, devices, disagrees = _taken_under(decision, block)
         yield Shadow(
             word="choose",
-            name=block.name or "choose",
+            name=block.name or block.word,
             source=block.source,
             span=block.span,
             disagrees=disagrees,
@@ -96,13 +108,13 @@ def _choices(decision: Decision) -> Iterator[Shadow]:
 
 def _taken_under(decision: Decision, block: PolicyBlock) -> tuple[str | None, Taken, bool]:
     """Give the node and the devices with a shadow `choose` in force, and whether they differ."""
-    if decision.chosen is None:
+    if decision.node is None:
         return None, {}, False
     ruleset = _in_force(decision.ruleset, block)
     node = _first_of_equals(decision, ruleset)
     pod, snapshot = decision.pod, decision.snapshot
     devices = choose(ruleset, pod, node, snapshot) or {}
-    if node is not decision.chosen.node:
+    if node is not decision.node:
         return node.name, devices, True
     taken = choose(decision.ruleset, pod, node, snapshot) or {}
     return node.name, devices, devices != taken

@@ -11,6 +11,7 @@ from policyd.model.node import Node
 from policyd.model.pod import Pod
 from policyd.model.workload import Workload
 from policyd.policy.ruleset import Ruleset
+from policyd.policy.shadow import disagreeing, has_shadows
 from policyd.scheduler.cache import Cache
 from policyd.scheduler.cycle import Attempt, Observer, Scheduler
 from policyd.scheduler.profile import FixedProfile
@@ -53,7 +54,7 @@ class Scenario:
 class Tried:
     """One attempt, as far as a simulation keeps it: not the decision, which is large.
 
-    `disagreeing` are the shadow rules that would have changed it.
+    `disagreeing` are the blocks in shadow mode that would have changed it.
     """
 
     pod: Pod
@@ -115,12 +116,11 @@ class _Attempts:
 
 
 def _tried(attempt: Attempt) -> Tried:
-    disagreeing: tuple[str, ...] = ()
-    decision = attempt.decision
-    if decision is not None and any(rule.shadow for rule in decision.ruleset.rules):
-        disagreeing = tuple(tally.rule.name for tally in decision.tallies if tally.disagrees)
+    disagree: tuple[str, ...] = ()
+    if attempt.decision is not None and has_shadows(attempt.decision.ruleset):
+        disagree = disagreeing(attempt.decision)
     return Tried(
-        attempt.pod, attempt.result, attempt.node, attempt.seconds, attempt.message, disagreeing
+        attempt.pod, attempt.result, attempt.node, attempt.seconds, attempt.message, disagree
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from policyd.model.node import Node
 from policyd.model.pod import Pod
+from policyd.policy.shadow import shadow_names
 from policyd.simulation.curve import Curve
 from policyd.simulation.fragmentation import fragmentation
 from policyd.simulation.run import Outcome
@@ -40,7 +41,8 @@ class Summary:
     """A simulation in numbers. Times are those of deciding, in seconds of this machine.
 
     `pending` pods wait at the end, `dropped` ones left because they fitted nowhere; `reasons` are
-    of both. `curve` is the allocation over the arrivals.
+    of both. `shadow` has of every block in shadow mode how many decisions it would have changed.
+    `curve` is the allocation over the arrivals.
     """
 
     ruleset: str
@@ -121,8 +123,10 @@ def _percentile(ordered: Sequence[float], part: float) -> float:
 
 
 def _shadow_disagreements(outcome: Outcome) -> Counter[str]:
-    """Count, by shadow rule, the placements that it would have changed."""
-    return Counter(name for tried in outcome.attempts for name in tried.disagreeing)
+    """Count, by block in shadow mode, the decisions that it would have changed."""
+    counts = Counter(dict.fromkeys(shadow_names(outcome.ruleset), 0))
+    counts.update(name for tried in outcome.attempts for name in tried.disagreeing)
+    return counts
 
 
 def _usage(nodes: Sequence[Node], pods: Sequence[Pod]) -> Iterable[Usage]:
