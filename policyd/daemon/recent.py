@@ -24,11 +24,11 @@ from policyd.model.node import Node
 from policyd.model.pod import Pod
 from policyd.model.snapshot import Snapshot
 from policyd.policy.decide import Decision, decide
+from policyd.policy.devices import suffice
 from policyd.policy.record import Brief, Record, to_json
 from policyd.policy.recording import decision_data, pod_data, ruleset_data
 from policyd.policy.ruleset import Ruleset
 from policyd.scheduler.cycle import Attempt
-from policyd.values.times import Timestamp
 
 MAX_PODS: Final = 2_000
 """Of how many pods the last decision is kept."""
@@ -57,7 +57,7 @@ def decision_id(attempt: Attempt) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What a decision was made on. `refused` nodes were left out for their devices."""
+    """What a decision was made on. `refused` nodes were left out, for their devices."""
 
     pod: Pod
     ruleset: Ruleset
@@ -69,7 +69,9 @@ class _Facts:
 
     @property
     def refused(self) -> int:
-        return 0 if self.only is None else len(self.snapshot.nodes) - len(self.only)
+        if self.only is None:
+            return 0
+        return sum(not suffice(node, self.pod) for node in self.snapshot.nodes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +79,7 @@ class _Kept:
     """The last attempt for a pod, without its verdicts; and those before it in brief."""
 
     attempt: Attempt
-    at: Timestamp
     facts: _Facts | None
-    count: int = 1
     earlier: tuple[Brief, ...] = ()
     version: int = 0  # of the nodes, for the charge
     charge: int = 0
@@ -89,7 +89,7 @@ class _Kept:
         attempt = self.attempt
         return Brief(
             id=decision_id(attempt),
-            time=str(self.at),
+            time=_time(attempt),
             namespace=attempt.pod.namespace,
             name=attempt.pod.name,
             result=attempt.result,
@@ -107,13 +107,11 @@ class RecentDecisions:
 
     def __init__(
         self,
-        now: Callable[[], Timestamp],
         *,
         max_pods: int = MAX_PODS,
         max_bytes: int = MAX_BYTES,
         timer: Callable[[], float] = monotonic,
     ) -> None:
-        self._now = now
         self._max_pods = max_pods
         self._max_bytes = max_bytes
         self._timer = timer
@@ -127,7 +125,6 @@ class RecentDecisions:
 
     def attempted(self, attempt: Attempt) -> None:
         """Keep an attempt, in place of the pod's last one."""
-        at = self._now()
         facts = _facts(attempt)
         bare = replace(attempt, decision=None)
         key = (attempt.pod.namespace, attempt.pod.name)
@@ -137,7 +134,7 @@ class RecentDecisions:
                 self._bytes -= before.charge
             self._see(facts)
             version = self._version if facts is None else facts.snapshot.version
-            kept = _with_history(_Kept(bare, at, facts, version=version), before)
+            kept = _with_history(_Kept(bare, facts, version=version), before)
             kept = replace(kept, charge=_charge(kept))
             self._kept[key] = kept
             self._bytes += kept.charge
@@ -206,7 +203,7 @@ def _with_history(kept: _Kept, before: _Kept | None) -> _Kept:
     if before is None or before.attempt.pod.uid != kept.attempt.pod.uid:
         return kept
     earlier = (before.brief, *before.earlier)[:MAX_EARLIER]
-    return replace(kept, count=before.count + 1, earlier=earlier)
+    return replace(kept, earlier=earlier)
 
 
 def _charge(kept: _Kept) -> int:
@@ -220,9 +217,9 @@ def _charge(kept: _Kept) -> int:
     return _ENTRY_BYTES + texts + briefs + _REFERENCE_BYTES * references
 
 
-def record_of(attempt: Attempt, at: Timestamp, nodes: Iterable[str] = ()) -> Record:
+def record_of(attempt: Attempt, nodes: Iterable[str] = ()) -> Record:
     """Make the record of an attempt that is at hand with its verdicts."""
-    return _made(_Kept(attempt, at, _facts(attempt)), attempt.decision, tuple(nodes))
+    return _made(_Kept(attempt, _facts(attempt)), attempt.decision, tuple(nodes))
 
 
 class _TooLongError(Exception):
@@ -245,6 +242,10 @@ def _record(kept: _Kept, nodes: tuple[str, ...], timer: Callable[[], float]) -> 
     return _made(kept, decision, nodes)
 
 
+def _time(attempt: Attempt) -> str:
+    return "" if attempt.time is None else str(attempt.time)
+
+
 def _made(kept: _Kept, decision: Decision | None, nodes: tuple[str, ...]) -> Record:
     attempt, facts = kept.attempt, kept.facts
     data = None
@@ -253,7 +254,7 @@ def _made(kept: _Kept, decision: Decision | None, nodes: tuple[str, ...]) -> Rec
         data = decision_data(decision, taken=taken, refused=facts.refused, wanted=nodes)
     return Record(
         id=decision_id(attempt),
-        time=str(kept.at),
+        time=_time(attempt),
         profile=attempt.profile,
         pod=pod_data(attempt.pod),
         ruleset=None if attempt.ruleset is None else ruleset_data(attempt.ruleset),
@@ -262,7 +263,7 @@ def _made(kept: _Kept, decision: Decision | None, nodes: tuple[str, ...]) -> Rec
         node=attempt.node,
         failures=attempt.failures,
         seconds=attempt.seconds,
-        attempt=kept.count,
+        attempt=attempt.attempts,
         earlier=kept.earlier,
         decision=data,
     )

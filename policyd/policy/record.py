@@ -197,8 +197,8 @@ class Record(_Data, frozen=True, kw_only=True):
     """An attempt to place a pod, with the decision where there was one.
 
     `time` is RFC 3339. `result` is `scheduled`, `unschedulable` or `error`. `node` is the one that
-    the pod was bound to, or was to be bound to. `attempt` counts those for this pod, from 1, as
-    far as they are remembered; `earlier` are those before, the newest first. `seconds` is how
+    the pod was bound to, or was to be bound to. `attempt` counts those for this pod, from 1;
+    `earlier` are those before, the newest first, as far as they are remembered. `seconds` is how
     long the decision took.
     """
 

@@ -84,7 +84,7 @@ def decision_data(
     return DecisionData(
         pod=pod_data(decision.pod),
         fits=decision.fits,
-        node=decision.chosen.name if decision.chosen else None,
+        node=decision.node.name if decision.node else None,
         considered=len(nodes),
         feasible=sum(verdict.fits for verdict in nodes),
         without_devices=refused,
