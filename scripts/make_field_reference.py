@@ -17,6 +17,7 @@ PAGE: Final = "fields.md"
 NAMES: Final = {
     "pod": "The pod to place.",
     "node": "The node that is looked at.",
+    "feasible": "The nodes that no rule rejects.",
     "namespace": "The pod's namespace.",
     "cluster": "Totals over all nodes.",
     "victim": "A pod that may be evicted.",

@@ -43,7 +43,7 @@ each use. [language.md](language.md) says what an expression is, [fields.md](fie
 `node` and the other names are.
 
 This page is generated from the declarations (`policyd/language/libraries`,
-`policyd/language/macros.py`, `policyd/policy/functions.py`), and a test runs its examples. In them
+`policyd/language/macros.py`, `policyd/policy/functions/`), and a test runs its examples. In them
 `pod` is `examples/gpu-pod.yaml`, `node` is `dragonfly` of the sample cluster, and `now` is noon of
 June 1st, 2026.
 """

@@ -43,10 +43,11 @@ class BlockSpec:
 
 _BOOL: Final = ("bool",)
 _NUMBER: Final = ("int", "uint", "double", "quantity")
-_SCORE: Final = ("bool", *_NUMBER)
+_SCORE: Final = ("bool", *_NUMBER, "bool?", "int?", "double?", "quantity?")
 _REASON: Final = ("string", "list(string)")
 _FIXED: Final = ("pod", "namespace", "cluster", "now", "params")
 _NODE: Final = ("node", *_FIXED)
+_SCORED: Final = ("feasible", *_NODE)
 _AMOUNTS: Final = (
     *("map(string, int)", "map(string, double)", "map(string, quantity)"),
     "map(string, string)",
@@ -59,8 +60,8 @@ BLOCKS: Final[Mapping[str, BlockSpec]] = {
             "when": ClauseSpec(_BOOL, _NODE),
             "require": ClauseSpec(_BOOL, _NODE, many=True),
             "because": ClauseSpec(_REASON, _NODE, many=True, follows=("require",)),
-            "prefer": ClauseSpec(_SCORE, _NODE, many=True),
-            "avoid": ClauseSpec(_SCORE, _NODE, many=True),
+            "prefer": ClauseSpec(_SCORE, _SCORED, many=True),
+            "avoid": ClauseSpec(_SCORE, _SCORED, many=True),
             "weight": ClauseSpec(_NUMBER, _FIXED, many=True, follows=("prefer", "avoid")),
             "normalized": ClauseSpec(many=True, follows=("prefer", "avoid"), flag=True),
             "normalize": ClauseSpec(

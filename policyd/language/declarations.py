@@ -23,6 +23,9 @@ class Overload:
     `cost`, where given, takes the same arguments and gives the units of work that grow with
     their sizes; it is charged before the call (see `limits.py`).
     `portable` is false for what policyd adds to Kubernetes' CEL.
+    `reads` says of arguments, by their places, which fields of them the function looks at; an
+    argument that is not named is looked at whole. `eviction` is false for a function by which
+    nothing is ever allowed because a pod has gone, whatever pods it looks at.
     """
 
     id: str
@@ -32,6 +35,8 @@ class Overload:
     member: bool = False
     cost: Callable[..., int] | None = None
     portable: bool = True
+    reads: Mapping[int, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    eviction: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,8 @@ def overload(
     *,
     cost: Callable[..., int] | None = None,
     portable: bool = True,
+    reads: Mapping[int, tuple[str, ...]] | None = None,
+    eviction: bool = True,
 ) -> Overload:
     """Declare an overload by its signature's text.
 
@@ -113,7 +120,17 @@ def overload(
     types = [parse_type(text) for text in _split(inner)]
     if member:
         types.insert(0, parse_type(receiver))
-    return Overload(id_, tuple(types), parse_type(result), implementation, member, cost, portable)
+    return Overload(
+        id_,
+        tuple(types),
+        parse_type(result),
+        implementation,
+        member,
+        cost,
+        portable,
+        reads or {},
+        eviction,
+    )
 
 
 def _split(text: str) -> list[str]:

@@ -16,11 +16,13 @@ from policyd.language.types import (
     DYN,
     ERROR,
     INT,
+    NULL,
     Kind,
     Type,
     has_error,
     list_of,
     map_of,
+    nullable,
 )
 
 
@@ -37,7 +39,7 @@ def check_conditional(check: Check, expr: Conditional) -> ir.Typed:
             condition.span,
         )
     then, otherwise = _numbers_meet(check, (then, otherwise))
-    type_ = check.types.join(then.type, otherwise.type)
+    type_ = check.types.join(then.type, otherwise.type) or _or_null(check, then, otherwise)
     if type_ is None:
         check.report(
             "E204",
@@ -50,6 +52,16 @@ def check_conditional(check: Check, expr: Conditional) -> ir.Typed:
         )
         type_ = ERROR
     return ir.Choice(condition, then, otherwise, type_, expr.span)
+
+
+def _or_null(check: Check, then: ir.Typed, otherwise: ir.Typed) -> Type | None:
+    """Give the type of a value that is null in one case, which CEL knows of objects only."""
+    types = [check.type_of(then), check.type_of(otherwise)]
+    if check.is_strict() or NULL not in types:
+        return None
+    null = then if types[0] == NULL else otherwise
+    check.not_portable("`null` beside a value of a plain type is policyd's own", null.span)
+    return nullable(types[1] if null is then else types[0])
 
 
 def check_list(check: Check, expr: ListOf) -> ir.Typed:

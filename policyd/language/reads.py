@@ -3,7 +3,8 @@
 One analysis that everything which follows from it shares: which events can help a rejected pod,
 which kept verdicts a change makes stale, which fields must be decoded. A path is as the rule
 wrote it, cut at three names (`node.labels`, `node.status.conditions`); a whole object that is
-passed on, compared or gone through is `node.*`.
+passed on, compared or gone through is `node.*`. A function can say which fields it looks at
+(`Overload.reads`); then these are read and not the whole object.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,6 +25,15 @@ def reads_of(nodes: Iterable[ir.Typed]) -> frozenset[str]:
     return frozenset(path for node in nodes for path in _Reader().paths(node))
 
 
+def hindrances(nodes: Iterable[ir.Typed]) -> frozenset[str]:
+    """Give the paths that expressions read but for those by which only a pod more could help.
+
+    What eviction cannot change is none of them, and neither is what a function reads of which
+    it is declared that nothing is allowed because a pod has gone.
+    """
+    return frozenset(path for node in nodes for path in _Reader(evictions=True).paths(node))
+
+
 def concerns(changed: Iterable[str], read: Iterable[str]) -> bool:
     """Say whether something that changed was read: one path is the other's beginning."""
     wanted = [path.removesuffix(".*") for path in read]
@@ -37,7 +47,8 @@ def _related(one: str, other: str) -> bool:
 class _Reader:
     """A walk through one expression; knows which local names stand for a path."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, evictions: bool = False) -> None:
+        self._evictions = evictions
         self._aliases: dict[int, tuple[str, ...]] = {}
         self._lets: set[int] = set()  # those whose paths are given already
 
@@ -58,8 +69,23 @@ class _Reader:
             yield ".".join(path[:_DEPTH])
             yield from self.paths(node.index)
             return
+        if isinstance(node, ir.Apply) and any(o.reads for o in node.overloads):
+            yield from self._call(node)
+            return
         for inner in ir.operands(node):
             yield from self.paths(inner)
+
+    def _call(self, node: ir.Apply) -> Iterator[str]:
+        """Give what a call reads: of an argument the fields that the function declares."""
+        spared = self._evictions and not any(o.eviction for o in node.overloads)
+        for at, arg in enumerate(node.args):
+            path = self._path(arg)
+            fields = [o.reads.get(at) for o in node.overloads]
+            if path is None or None in fields:
+                yield from self.paths(arg)
+            elif not spared:
+                for field in {name for names in fields for name in names or ()}:
+                    yield ".".join((*path, *field.split("."))[:_DEPTH])
 
     def _path(self, node: ir.Typed) -> tuple[str, ...] | None:
         """Give the names of a chain of selections that begins at a variable."""

@@ -31,13 +31,16 @@ class Rejection:
     """One `require` that is not met, or that cannot be evaluated.
 
     `reasons` are its texts; `error` says that it is an error of the rule and not its verdict.
-    `values` are what the condition was evaluated with.
+    `values` are what the condition was evaluated with. `resolvable` says whether evicting pods
+    could help, `general` that it is the same on every node.
     """
 
     reasons: tuple[str, ...]
     expression: Expression
     values: Mapping[str, Any] = field(repr=False)
     error: EvaluationError | None = None
+    resolvable: bool = True
+    general: bool = False
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -51,7 +54,8 @@ class Scored:
     """What one `prefer` or `avoid` gives a node.
 
     `raw` is its own value, `score` what became of it on the scale 0 to 100, `weighted` what is
-    added to the node's total. `clamped` says that the value was outside the scale.
+    added to the node's total. `clamped` says that the value was outside the scale. A value of
+    null is no score: it adds nothing, and the others are rescaled without it.
     """
 
     raw: Any
@@ -78,7 +82,8 @@ class RuleVerdict:
     @property
     def score(self) -> float | None:
         """Give what the rule adds to the node's total; nothing where it scores nothing."""
-        return sum(s.weighted for s in self.scores) if self.applies and self.scores else None
+        scored = [s.weighted for s in self.scores if s.raw is not None or s.error is not None]
+        return sum(scored) if self.applies and scored else None
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -105,6 +110,16 @@ class NodeVerdict:
     def name(self) -> str:
         """Give the node's name."""
         return self.node.name
+
+    @property
+    def rejection(self) -> tuple[Rule, Rejection] | None:
+        """Give what rejects the node first, as kube-scheduler reports it.
+
+        What is the same on every node comes first, as it does in a pre-filter, else the rules
+        count in their order and in each its clauses.
+        """
+        found = [(v.rule, each) for v in self.verdicts if v.rejects for each in v.rejections]
+        return min(found, key=lambda pair: not pair[1].general, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,12 +238,13 @@ def decide(
     only = None if nodes is None else tuple(nodes)
     considered = tuple(snapshot.nodes) if only is None else only
     fixed = bindings(ruleset, pod, snapshot)
-    tables = [_judge(rule, fixed, considered, tick) for rule in ruleset.rules]
+    judges = [RuleForPod(rule, fixed) for rule in ruleset.rules]
+    tables = [_judge(judge, considered, tick) for judge in judges]
     verdicts = [
         _node_verdict(node, tuple(table[at] for table in tables))
         for at, node in enumerate(considered)
     ]
-    _rescale(ruleset.rules, verdicts, fixed)
+    _rescale(judges, [verdict for verdict in verdicts if verdict.fits], fixed)
     return Decision(pod, ruleset, tuple(_ordered(ruleset, fixed, verdicts)), snapshot, only)
 
 
@@ -249,12 +265,12 @@ def bindings(ruleset: Ruleset, pod: Pod, snapshot: Snapshot) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class _Draft:
-    """A rule's verdict on a node while the scores are not rescaled yet."""
+    """A rule's verdict on a node while there are no scores yet; `failed` is an error of `when`."""
 
     rule: Rule
     applies: bool
     rejections: tuple[Rejection, ...] = ()
-    raw: list[Any] = field(default_factory=list)
+    failed: EvaluationError | None = None
     scores: list[Scored] = field(default_factory=list)
 
 
@@ -265,11 +281,8 @@ class _NodeDraft:
     fits: bool
 
 
-def _judge(
-    rule: Rule, fixed: Mapping[str, Any], nodes: Sequence[Node], tick: Callable[[], None]
-) -> list[_Draft]:
-    """Apply one rule to every node, but for the rescaling of its scores."""
-    judge = RuleForPod(rule, fixed)
+def _judge(judge: "RuleForPod", nodes: Sequence[Node], tick: Callable[[], None]) -> list[_Draft]:
+    """Apply one rule to every node, but for its scores."""
     drafts: list[_Draft] = []
     for node in nodes:
         tick()
@@ -286,13 +299,12 @@ class RuleForPod:
         self.when = self._over(rule.when)
         self.conditions = [self._over(r.condition) for r in rule.requirements]
         self.reasons = [self._over(r.because) for r in rule.requirements]
-        self.scores = [self._over(s.value) for s in rule.scores]
 
     def _over(self, expression: Expression | None) -> Callable[[Any], Any] | None:
         return None if expression is None else expression.program.over(self.fixed, "node")
 
     def node(self, node: Node) -> _Draft:
-        """Give the verdict on a node."""
+        """Give the verdict on a node, without the scores, which depend on where the pod fits."""
         rule = self.rule
         if self.when is not None and rule.when is not None:
             try:
@@ -305,19 +317,14 @@ class RuleForPod:
             for at, requirement in enumerate(rule.requirements)
             if (rejection := self._reject(at, requirement, node)) is not None
         )
-        raw = [
-            _raw(evaluate, node, s.value)
-            for evaluate, s in zip(self.scores, rule.scores, strict=True)
-        ]
-        return _Draft(rule, applies=True, rejections=rejections, raw=raw)
+        return _Draft(rule, applies=True, rejections=rejections)
 
     def _failed_when(self, when: Expression, error: EvaluationError, node: Node) -> _Draft:
         """Let a rule whose `when` fails reject the node if it could have rejected it."""
-        raw: list[Any] = [error for _ in self.rule.scores]
         if not self.rule.requirements:
-            return _Draft(self.rule, applies=True, raw=raw)
+            return _Draft(self.rule, applies=True, failed=error)
         rejection = Rejection((_reason_of(error),), when, self._values(node), error)
-        return _Draft(self.rule, applies=True, rejections=(rejection,), raw=raw)
+        return _Draft(self.rule, applies=True, rejections=(rejection,), failed=error)
 
     def _reject(self, at: int, requirement: Requirement, node: Node) -> Rejection | None:
         """Give the rejection of a `require` that is not met."""
@@ -329,7 +336,13 @@ class RuleForPod:
                 return None
         except EvaluationError as error:
             return Rejection((_reason_of(error),), condition, self._values(node), error)
-        return Rejection(self.reason_texts(at, condition, node), condition, self._values(node))
+        return Rejection(
+            self.reason_texts(at, condition, node),
+            condition,
+            self._values(node),
+            resolvable=requirement.resolvable,
+            general=requirement.general,
+        )
 
     def reason_texts(self, at: int, condition: Expression, node: Node) -> tuple[str, ...]:
         """Give the texts of `because`; without them, the condition itself."""
@@ -370,6 +383,8 @@ def _raw(evaluate: Callable[[Any], Any] | None, node: Any, expression: Expressio
         value = evaluate(node)
     except EvaluationError as error:
         return error
+    if value is None:
+        return None
     if isinstance(value, bool):
         return MAX_SCORE if value else 0.0
     if isinstance(value, Quantity):
@@ -387,14 +402,17 @@ def _node_verdict(node: Node, drafts: tuple[_Draft, ...]) -> _NodeDraft:
 # --- scores on the scale ---
 
 
-def _rescale(rules: Sequence[Rule], nodes: Sequence[_NodeDraft], fixed: Mapping[str, Any]) -> None:
-    """Turn raw scores into scores: over the feasible nodes for each `prefer` by itself."""
-    feasible = [node for node in nodes if node.fits]
-    for at, rule in enumerate(rules):
-        for which, score in enumerate(rule.scores):
-            drafts = [n.drafts[at] for n in feasible if n.drafts[at].applies]
-            raw = [draft.raw[which] for draft in drafts]
-            for draft, scored in zip(drafts, _scores(score, raw, fixed), strict=True):
+def _rescale(
+    judges: Sequence[RuleForPod], feasible: Sequence[_NodeDraft], fixed: Mapping[str, Any]
+) -> None:
+    """Score the feasible nodes: over all of them for each `prefer` by itself."""
+    bound = {**fixed, "feasible": [node.node for node in feasible]}
+    for at, judge in enumerate(judges):
+        for score in judge.rule.scores:
+            evaluate = score.value.program.over(bound, "node")
+            drafts = [(n.node, n.drafts[at]) for n in feasible if n.drafts[at].applies]
+            raw = [draft.failed or _raw(evaluate, node, score.value) for node, draft in drafts]
+            for (_, draft), scored in zip(drafts, _scores(score, raw, bound), strict=True):
                 draft.scores.append(scored)
 
 
@@ -404,7 +422,9 @@ def _scores(score: Score, raw: Sequence[Any], fixed: Mapping[str, Any]) -> Itera
     weight, fault = weight_of(score, fixed)
     rescale = rescaling(score, numbers, fixed)
     for value in raw:
-        if isinstance(value, EvaluationError):
+        if value is None:
+            yield Scored(None, 0.0, 0.0)
+        elif isinstance(value, EvaluationError):
             yield Scored(None, 0.0, 0.0, error=value)
         elif not _is_number(value):
             error = EvaluationError(f"the score is {show(value)}", score.value.span)
@@ -425,7 +445,7 @@ def weight_of(score: Score, fixed: Mapping[str, Any]) -> tuple[float, Evaluation
     value = _raw(score.weight.program.evaluate, fixed, score.weight)
     if isinstance(value, EvaluationError):
         return 0.0, value
-    return float(value), None
+    return float(value or 0.0), None
 
 
 def _scored(value: Any, rescale: Callable[[Any], Any], weight: float) -> Scored:

@@ -14,7 +14,7 @@ from policyd.language.environment import Checked, Environment
 from policyd.language.errors import EvaluationError
 from policyd.language.parser import parse_file
 from policyd.language.ranges import score_range
-from policyd.language.reads import reads_of
+from policyd.language.reads import concerns, hindrances, reads_of
 from policyd.language.source import Source, Span
 from policyd.language.syntax import Block, Clause, Expr, File, Key, Let, Param
 from policyd.language.types import BOOL, DYN, Kind, Type, nullable, parse_type
@@ -32,6 +32,14 @@ from policyd.policy.ruleset import (
     SortKey,
 )
 from policyd.policy.scope import DERIVED, VARIABLES, Objects, unavailable_for, variables_for
+
+EVICTED: Final = frozenset(
+    {
+        *("node.used", "node.free", "node.pods", "node.nonZeroUsed", "node.devices"),
+        *("cluster.used", "cluster.free", "cluster.pods", "cluster.shapes"),
+    }
+)
+"""The paths that change where pods are evicted."""
 
 _ORDERED: Final = frozenset(
     {"bool", "int", "uint", "double", "string", "kubernetes.Quantity"}
@@ -267,7 +275,7 @@ class _BlockLoader:
         condition = self._expression(when.value, "when") if when else None
         if condition is not None:
             self._constant(condition, "the rule", "W505", "so this rule can never apply")
-        requirements = [self._requirement(c) for c in self.arranged.all("require")]
+        requirements = [self._requirement(c, condition) for c in self.arranged.all("require")]
         scores = [self._score(c) for c in self.arranged.clauses if c.word in ("prefer", "avoid")]
         deciding = [r.condition for r in requirements if r is not None]
         deciding += [condition] if condition is not None else []
@@ -299,13 +307,18 @@ class _BlockLoader:
         value = self._expression(key.value, word)
         return None if value is None else SortKey(value, key.direction == "desc")
 
-    def _requirement(self, clause: Arranged) -> Requirement | None:
+    def _requirement(self, clause: Arranged, when: Expression | None) -> Requirement | None:
         condition = self._expression(clause.value, "require")
         because = self._part(clause, "because")
         if condition is None:
             return None
         self._constant(condition, "`require`")
-        return Requirement(condition, because)
+        paths = hindrances([condition.checked.root])
+        resolvable = concerns(EVICTED, paths)
+        if when is not None:
+            paths |= hindrances([when.checked.root])
+        general = not concerns((*EVICTED, "node"), paths)
+        return Requirement(condition, because, resolvable, general)
 
     def _score(self, clause: Arranged) -> Score | None:
         value = self._expression(clause.value, clause.word)

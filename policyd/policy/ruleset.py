@@ -42,10 +42,16 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """`require condition because reason`."""
+    """`require condition because reason`.
+
+    `resolvable` says whether evicting pods could meet it. `general` says that neither the node
+    nor the pods there have a part in it, so that it is met for a pod everywhere or nowhere.
+    """
 
     condition: Expression
     because: Expression | None
+    resolvable: bool = True
+    general: bool = False
 
 
 @dataclass(frozen=True, slots=True)

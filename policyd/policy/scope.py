@@ -15,6 +15,7 @@ from policyd.language.types import (
     STRING,
     TIMESTAMP,
     Type,
+    list_of,
     object_type,
     parse_type,
 )
@@ -40,6 +41,7 @@ DERIVED: Final[Mapping[str, Derived]] = {
 VARIABLES: Final[Mapping[str, Type]] = {
     "pod": object_type("Pod"),
     "node": object_type("Node"),
+    "feasible": list_of(object_type("Node")),
     "namespace": object_type("Namespace"),
     "cluster": object_type("Cluster"),
     "victim": object_type("Victim"),

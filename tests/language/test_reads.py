@@ -26,7 +26,7 @@ LETS = {
         ("node.free.cpu > 1", {"node.free.cpu"}),
         ("node.status.nodeInfo.kubeletVersion", {"node.status.nodeInfo"}),
         ("has(node.spec.unschedulable)", {"node.spec.unschedulable"}),
-        ("node.taints.all(t, pod.tolerates(t))", {"node.taints", "pod.*"}),
+        ("node.taints.all(t, pod.tolerates(t))", {"node.taints", "pod.tolerations"}),
         ("node.pods.exists(p, p.name == pod.name)", {"node.pods", "pod.name"}),
         ("[1].map(x, node).size()", {"node.*"}),
         ("gpus > 0", {"pod.requests"}),
