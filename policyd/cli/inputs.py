@@ -84,7 +84,7 @@ def read_inputs(request: Request, *, needs_pods: bool, needs_nodes: bool) -> Inp
     Raises:
         Failure: something cannot be read or is not there.
     """
-    now = _time(request.now)
+    now = time_of(request.now)
     files = _Files()
     given = _in_namespace(files.read(request.pod), request.namespace)
     cluster, origin = _cluster(files, request, given)
@@ -105,7 +105,7 @@ def read_inputs(request: Request, *, needs_pods: bool, needs_nodes: bool) -> Inp
     )
 
 
-def _time(text: str | None) -> Timestamp:
+def time_of(text: str | None) -> Timestamp:
     """Give the time of the decision: the one that is wished for, or the clock's."""
     if text is None:
         return Timestamp(time.time_ns())

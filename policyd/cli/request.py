@@ -1,4 +1,4 @@
-"""What the options of `policyd eval` say of its input."""
+"""What the options of commands say of their input."""
 
 from dataclasses import dataclass
 
@@ -23,3 +23,29 @@ class Request:
     def names_files(self) -> bool:
         """Say whether any input is given."""
         return bool(self.pod or self.nodes or self.cluster)
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """What the options of `policyd simulate` say of the run, beside its input.
+
+    `arrivals` is how much arrives, in parts of the cluster; `drop` whether pods that fit nowhere
+    leave, and nothing where that follows from the rest. `resource` is that which is followed.
+    """
+
+    trace: str | None = None
+    trace_dir: str | None = None
+    trace_name: str | None = None
+    arrivals: float | None = None
+    times: bool = False
+    drop: bool | None = None
+    seed: int = 0
+    resource: str | None = None
+    plot: str | None = None
+
+    @property
+    def drops(self) -> bool:
+        """Whether a pod that fits nowhere leaves."""
+        if self.drop is not None:
+            return self.drop
+        return self.trace is not None and not self.times
