@@ -53,18 +53,18 @@ def with_devices(
 
     `nodes` are those that were decided on, if not all of the snapshot; `again` decides on some.
     """
-    chosen, pod = decision.chosen, decision.pod
-    if chosen is None:
+    node, pod = decision.node, decision.pod
+    if node is None:
         return Choice(decision, {})
-    taken = choose(decision.ruleset, pod, chosen.node, snapshot)
+    taken = choose(decision.ruleset, pod, node, snapshot)
     if taken is not None:
         return Choice(decision, taken)
     considered = snapshot.nodes if nodes is None else nodes
     able = [node for node in considered if suffice(node, pod)]
     second = again(able)
     devices = None
-    if second.chosen is not None:
-        devices = choose(second.ruleset, pod, second.chosen.node, snapshot)
+    if second.node is not None:
+        devices = choose(second.ruleset, pod, second.node, snapshot)
     return Choice(second, devices or {}, len(considered) - len(able))
 
 

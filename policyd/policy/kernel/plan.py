@@ -147,9 +147,14 @@ class Planner:
             node.type,
             _signature(node),
             Facts(path for path in paths if path.partition(".")[0] in _OUTSIDE),
-            frozenset(path for path in paths if path.partition(".")[0] == self._row),
+            self._rows_read(variables, paths),
             step,
         )
+
+    def _rows_read(self, variables: Sequence[str], paths: frozenset[str]) -> frozenset[str]:
+        """Give what is read of the row: all of it where it is named and not read."""
+        found = frozenset(path for path in paths if path.partition(".")[0] == self._row)
+        return found or frozenset({self._row} if self._row in variables else ())
 
     def _constant(self, node: ir.Typed) -> Step:
         part = self.part(node)
