@@ -12,7 +12,7 @@ from typing import Final
 
 from policyd.model.pod import Pod
 from policyd.scheduler.cache import Cache
-from policyd.scheduler.protocols import Cluster, ClusterError, Pool, Remedy
+from policyd.scheduler.protocols import Clock, Cluster, ClusterError, Pool, Remedy
 from policyd.scheduler.queue import INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, key_of
 
 _LOG: Final = logging.getLogger(__name__)
@@ -24,11 +24,14 @@ class Settled:
 
     `node` is the node that the pod is on, which may be another than was asked for; nothing where
     it is on none. `failures` are all that went wrong on the way; there is one at least where the
-    pod is not on the node that was asked for.
+    pod is not on the node that was asked for. `waited` are the seconds until a thread of the pool
+    began, and `seconds` how long it took from there.
     """
 
     node: str | None
     failures: tuple[ClusterError, ...]
+    waited: float
+    seconds: float
 
     @property
     def message(self) -> str:
@@ -39,7 +42,8 @@ class Settled:
 class Binder:
     """Binds assumed pods by the pool. Holds no state of its own."""
 
-    def __init__(self, cluster: Cluster, cache: Cache, pool: Pool) -> None:
+    def __init__(self, cluster: Cluster, cache: Cache, pool: Pool, clock: Clock) -> None:
+        self.clock = clock
         self._cluster = cluster
         self._cache = cache
         self._pool = pool
@@ -88,8 +92,10 @@ class _Bind:
         self._settled = settled
         self._failures: dict[str, ClusterError] = {}  # by their messages: some come repeatedly
         self._wait = INITIAL_BACKOFF_SECONDS
+        self._handed_in = self._began = binder.clock.monotonic()
 
     def run(self) -> None:
+        self._began = self._binder.clock.monotonic()
         failure = self._binder.call(self._pod, self._node)
         if failure is None:
             self._settle(self._node)
@@ -120,7 +126,9 @@ class _Bind:
         self._settle(node)
 
     def _settle(self, node: str | None) -> None:
-        self._settled(Settled(node, tuple(self._failures.values())))
+        waited = self._began - self._handed_in
+        seconds = self._binder.clock.monotonic() - self._began
+        self._settled(Settled(node, tuple(self._failures.values()), waited, seconds))
 
 
 def _fault(doing: str, error: Exception) -> ClusterError:

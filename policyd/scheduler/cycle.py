@@ -53,10 +53,11 @@ class Attempt:
     meanwhile), `bind` or `fault`. `failures` are all that went wrong in the attempt, also in one
     that succeeded in the end.
 
-    `time` is when it began, and `seconds` how long the decision took; `bind_seconds` how long it
-    took from there until the bind was settled. `attempts` counts those of this pod, this one
-    included, and `waited` are the seconds since the pod was first seen. `flushed` says that only
-    the safety net brought the pod back, which helped where it was then placed.
+    `time` is when it began, and `seconds` how long the decision took; `bind_wait_seconds` how
+    long it then took until a thread began to bind, and `bind_seconds` how long until that was
+    settled. `attempts` counts those of this pod, this one included, and `waited` are the seconds
+    since the pod was first seen. `flushed` says that only the safety net brought the pod back,
+    which helped where it was then placed.
     """
 
     number: int
@@ -71,6 +72,7 @@ class Attempt:
     profile: str = ""
     cause: str = ""
     time: Timestamp | None = None
+    bind_wait_seconds: float = 0.0
     bind_seconds: float = 0.0
     attempts: int = 1
     waited: float = 0.0
@@ -133,7 +135,7 @@ class Scheduler:
         self._timer = timer
         self._observer = observer
         self._deadline = deadline_seconds
-        self._binder = Binder(cluster, cache, pool)
+        self._binder = Binder(cluster, cache, pool, clock)
         self._numbers = count(1)
         self._own = local()
 
@@ -277,14 +279,13 @@ class Scheduler:
 
     def _bind(self, trial: _Trial, decision: Decision, pod: Pod, node: str) -> None:
         """Bind a pod that is assumed, by the pool."""
-        seconds, began = self._seconds(trial), self._clock.monotonic()
+        seconds = self._seconds(trial)
 
         def settled(settled: Settled) -> None:
-            took = self._clock.monotonic() - began
             if settled.node == node:
-                self._bound(trial, decision, pod, node, seconds, took, settled)
+                self._bound(trial, decision, pod, node, seconds, settled)
             else:
-                self._not_bound(trial, decision, pod, node, seconds, took, settled)
+                self._not_bound(trial, decision, pod, node, seconds, settled)
 
         self._binder.bind(pod, node, settled)
 
@@ -295,7 +296,6 @@ class Scheduler:
         pod: Pod,
         node: str,
         seconds: float,
-        took: float,
         settled: Settled,
     ) -> None:
         self._queue.done(trial.queued)
@@ -307,7 +307,7 @@ class Scheduler:
             decision=decision,
             node=node,
             failures=tuple(failure.message for failure in settled.failures),
-            bind_seconds=took,
+            settled=settled,
         )
         self._trail(pod, lambda: self._cluster.scheduled(pod, node))
 
@@ -318,7 +318,6 @@ class Scheduler:
         pod: Pod,
         node: str,
         seconds: float,
-        took: float,
         settled: Settled,
     ) -> None:
         """Take an assumption back. A pod that somebody else bound is no business of ours."""
@@ -337,7 +336,7 @@ class Scheduler:
             decision=decision,
             node=node,
             failures=tuple(failure.message for failure in settled.failures),
-            bind_seconds=took,
+            settled=settled,
         )
         if settled.node is None:
             self._write(pod, "SchedulerError", settled.message)
@@ -374,7 +373,7 @@ class Scheduler:
         decision: Decision | None = None,
         node: str | None = None,
         failures: tuple[str, ...] = (),
-        bind_seconds: float = 0.0,
+        settled: Settled | None = None,
     ) -> None:
         attempt = Attempt(
             number=trial.number,
@@ -389,7 +388,8 @@ class Scheduler:
             profile=trial.profile,
             cause=cause,
             time=trial.time,
-            bind_seconds=bind_seconds,
+            bind_wait_seconds=settled.waited if settled is not None else 0.0,
+            bind_seconds=settled.seconds if settled is not None else 0.0,
             attempts=trial.attempts,
             waited=self._clock.monotonic() - trial.queued.added,
             flushed=trial.flushed,
