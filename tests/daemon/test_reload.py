@@ -291,10 +291,11 @@ def test_a_file_that_cannot_be_read_is_refused_and_can_be_mended(folder, cause):
         live.until_rules("x", "y")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
 def test_a_file_without_the_permission_to_read_it_is_refused_until_there_is_one(folder):
     with Reloading(folder) as live:
         (folder / "a.expr").chmod(0)
+        if os.access(folder / "a.expr", os.R_OK):
+            pytest.skip("whoever runs this may read every file, as root may")
         live.until_refused("permission denied")
         (folder / "a.expr").chmod(0o600)
         live.until_rules("x")
