@@ -77,6 +77,7 @@ class QueuedPod:
     rejected_by: frozenset[str] = frozenset()
     rejected_under: str = ""  # the hash of the rule set that rejected it
     reason: str = ""
+    event: str = ""  # what brought it where it is tried, the end of its backoff aside
     flushed: bool = False
     changes: set[frozenset[str]] = field(default_factory=set)  # while it is in flight
     entry: int = -1  # the number of its entry in a heap; entries with another number are stale
@@ -389,6 +390,8 @@ class SchedulingQueue:
         self._sizes[place] += 1
         if event:
             self._incoming[place, event] += 1
+            if event not in ("BackoffComplete", "ScheduleAttemptFailure"):
+                queued.event = event
 
     def _leave(self, queued: QueuedPod) -> None:
         """Take a pod out of its place."""
