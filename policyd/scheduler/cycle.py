@@ -55,9 +55,10 @@ class Attempt:
 
     `time` is when it began, and `seconds` how long the decision took; `bind_wait_seconds` how
     long it then took until a thread began to bind, and `bind_seconds` how long until that was
-    settled. `attempts` counts those of this pod, this one included, and `waited` are the seconds
-    since the pod was first seen. `flushed` says that only the safety net brought the pod back,
-    which helped where it was then placed.
+    settled. `attempts` counts those of this pod, this one included, `waited` are the seconds
+    since the pod was first seen, and `queued_seconds` those that it waited for this attempt to
+    begin; `event` is what brought it back, in the words of the queue's counts. `flushed` says
+    that only the safety net did, which helped where the pod was then placed.
     """
 
     number: int
@@ -76,6 +77,8 @@ class Attempt:
     bind_seconds: float = 0.0
     attempts: int = 1
     waited: float = 0.0
+    queued_seconds: float = 0.0
+    event: str = ""
     flushed: bool = False
 
 
@@ -103,6 +106,8 @@ class _Trial:
     began: float  # by the clock
     started: float  # by the timer
     attempts: int
+    queued_seconds: float
+    event: str
     flushed: bool
 
 
@@ -161,8 +166,9 @@ class Scheduler:
             self._fail(trial, "fault", Remedy.RETRY_WITH_BACKOFF, message)
 
     def _begin(self, queued: QueuedPod) -> _Trial:
-        pod = queued.pod
+        pod, began = queued.pod, self._clock.monotonic()
         profile = self._profile_of(pod)
+        since = queued.since if queued.attempts > 1 else queued.added
         return _Trial(
             number=next(self._numbers),
             queued=queued,
@@ -170,9 +176,11 @@ class Scheduler:
             profile=profile.name if profile is not None else "",
             ruleset=profile.current if profile is not None else None,
             time=self._clock.now(),
-            began=self._clock.monotonic(),
+            began=began,
             started=self._timer(),
             attempts=queued.attempts,
+            queued_seconds=began - since,
+            event=queued.event,
             flushed=queued.flushed,
         )
 
@@ -392,6 +400,8 @@ class Scheduler:
             bind_seconds=settled.seconds if settled is not None else 0.0,
             attempts=trial.attempts,
             waited=self._clock.monotonic() - trial.queued.added,
+            queued_seconds=trial.queued_seconds,
+            event=trial.event,
             flushed=trial.flushed,
         )
         try:
