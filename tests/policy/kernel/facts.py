@@ -1,24 +1,12 @@
 """A small cluster with something of everything that kernels hold in their own ways."""
 
-from policyd.language.declarations import Field
 from policyd.language.environment import Environment
 from policyd.language.types import parse_type
-from policyd.model.node import Node
 from policyd.model.pod import Pod
 from policyd.model.snapshot import Snapshot
 from policyd.policy.functions import FUNCTIONS
 from policyd.policy.scope import DERIVED, VARIABLES, Objects
 from tests.policy.build import as_pod, node, pod, snapshot
-
-NAMES = ("pod", "node", "namespace", "cluster", "now")
-
-ENVIRONMENT = Environment(
-    variables={name: VARIABLES[name] for name in NAMES},
-    functions=FUNCTIONS,
-    objects=Objects(),
-    derived=DERIVED,
-)
-"""What an expression of a rule may read."""
 
 _FIELDS = {
     "pod": ("name", "labels", "requests", "priority", "images", "share", "tolerations"),
@@ -30,11 +18,7 @@ _FIELDS = {
 }
 
 
-class _Few(dict):
-    """The objects with the fields only that are worth drawing: what rules really read."""
-
-
-def narrowed() -> Environment:
+def narrowed(*, free: bool = True) -> Environment:
     """Give an environment with those fields, so that drawn expressions read the node often."""
     objects = Objects()
     few = {}
@@ -48,7 +32,7 @@ def narrowed() -> Environment:
     return Environment(
         variables={
             **{name: VARIABLES[name] for name in ("node", "pod", "cluster", "now")},
-            "free": parse_type("list(int)"),
+            **({"free": parse_type("list(int)")} if free else {}),
         },
         functions=FUNCTIONS,
         objects=few,
@@ -93,11 +77,3 @@ def waiting() -> Pod:
     manifest["spec"]["tolerations"] = [{"key": "k", "operator": "Exists"}]
     manifest["spec"]["priority"] = 7
     return as_pod(manifest)
-
-
-def rows(found: Snapshot) -> list[Node]:
-    """Give the nodes."""
-    return found.nodes
-
-
-__all__ = ["ENVIRONMENT", "Field", "cluster", "narrowed", "waiting"]

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from policyd.language.errors import EvaluationError
 from policyd.language.printer import print_expression
-from policyd.language.source import Source
 from policyd.language.types import BOOL, DOUBLE, INT, QUANTITY, STRING, list_of
 from policyd.model.journal import Journal
 from policyd.policy.kernel.columns import State
