@@ -89,7 +89,7 @@ class _Loader:
         self.parameters: dict[str, Parameter] = {}
         self.used: set[tuple[str, str]] = set()  # the file and the name of each let that is used
         self.read: set[str] = set()  # the parameters that are read
-        self._blocks: dict[tuple[str, str | None], tuple[Source, Span]] = {}
+        self._blocks: dict[tuple[str, str | None, bool], tuple[Source, Span]] = {}
         self._objects = Objects()
 
     def run(self) -> tuple[Ruleset | None, tuple[Diagnostic, ...]]:
@@ -160,9 +160,13 @@ class _Loader:
             )
         )
 
-    def block_name(self, source: Source, block: Block) -> None:
-        """Note the name of a block; report it where it is taken."""
-        key = (block.word, block.name)
+    def block_name(self, source: Source, arranged: ArrangedBlock) -> None:
+        """Note the name of a block; report it where it is taken.
+
+        A block without a name may stand once in force and once in shadow mode.
+        """
+        block = arranged.block
+        key = (block.word, block.name, block.name is None and arranged.shadow)
         if key in self._blocks:
             what = f"`{block.word}`" if block.name is None else f'{block.word} "{block.name}"'
             self.twice(source, block.name_span, what, *self._blocks[key])
@@ -243,8 +247,8 @@ class _FileLoader:
                 )
 
     def _block(self, block: Block, rules: list[Rule], blocks: list[PolicyBlock]) -> None:
-        self.loader.block_name(self.source, block)
         arranged, found = arrange(block, self.source)
+        self.loader.block_name(self.source, arranged)
         self.loader.found.extend(found)
         local: dict[str, Let] = {}
         for let in arranged.lets:

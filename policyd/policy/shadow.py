@@ -1,6 +1,7 @@
 """What would have been decided with a block in force that is in `mode shadow`.
 
-Each is looked at by itself, as if it alone were in force besides what is.
+Each is looked at by itself: a rule as if it were in force besides those that are, a `choose` as if
+it stood in place of the one that is.
 """
 
 from collections.abc import Iterator
@@ -121,8 +122,9 @@ def _taken_under(decision: Decision, block: PolicyBlock) -> tuple[str | None, Ta
 
 
 def _in_force(ruleset: Ruleset, block: PolicyBlock) -> Ruleset:
-    blocks = (replace(each, shadow=False) if each is block else each for each in ruleset.blocks)
-    return replace(ruleset, blocks=tuple(blocks))
+    """Give a rule set with a shadow `choose` in place of the one in force."""
+    others = (each for each in ruleset.blocks if each.word != block.word)
+    return replace(ruleset, blocks=(*others, replace(block, shadow=False)))
 
 
 def _first_of_equals(decision: Decision, ruleset: Ruleset) -> Node:
