@@ -15,7 +15,7 @@ from policyd.language.errors import EvaluationError
 from policyd.language.program import Program
 from policyd.language.show import show
 from policyd.language.types import Kind
-from policyd.policy.parts import Parts, Plans
+from policyd.policy.parts import Parts, Plans, shown
 
 _MAX_FINDINGS: Final = 12
 
@@ -66,9 +66,8 @@ class _Walk:
                 if slot not in self._lets:
                     self._lets.add(slot)
                     yield from self.decided(body)
-            case ir.Bind(body=body):
-                self._parts.value(node)
-                yield from self.decided(body)
+            case ir.Bind():
+                yield from self.decided(self._parts.enter(node))
             case ir.Loop(kind="all" | "exists"):
                 yield from self._loop(node)
             case ir.Apply(args=args):
@@ -94,6 +93,26 @@ class _Walk:
             for arg in node.args:
                 if not _is_told_by_its_text(arg):
                     yield from self._shown(arg)
+                yield from self._kept(arg)
+
+    def _kept(self, node: ir.Typed) -> Iterator[Finding]:
+        """Show why a filter keeps what it keeps, with the elements in place of their names."""
+        found = self._parts.filter(node)
+        if found is None:
+            return
+        loop, keep = found
+        conditions = keep.operands if isinstance(keep, ir.Junction) else (keep,)
+        for _ in self._parts.turns(loop):
+            if self._parts.value(keep) is not True:
+                continue
+            for condition in conditions:
+                yield from self._operands(condition)
+
+    def _operands(self, node: ir.Typed) -> Iterator[Finding]:
+        """Show both sides of a comparison in the terms of the element that is looked at."""
+        for arg in node.args if isinstance(node, ir.Apply) else ():
+            if not _is_told_by_its_text(arg) and not _is_object(arg):
+                yield Finding(self._parts.written(arg), shown(self._parts.value(arg)))
 
     def _loop(self, node: ir.Loop) -> Iterator[Finding]:
         """Show the first element that decided, and why it did; else what the loop went over."""
@@ -113,9 +132,8 @@ class _Walk:
     def _shown(self, node: ir.Typed) -> Iterator[Finding]:
         text = self._parts.text(node)
         value = self._parts.value(node)
-        shown = f"error: {value.message}" if isinstance(value, EvaluationError) else show(value)
-        if text != shown and not _is_object(node):
-            yield Finding(text, shown)
+        if text != shown(value) and not _is_object(node):
+            yield Finding(text, shown(value))
         if isinstance(value, EvaluationError) and isinstance(node, ir.Item | ir.Field):
             yield from self._shown(node.operand)  # what is there instead
 

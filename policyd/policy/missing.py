@@ -14,7 +14,7 @@ from typing import Any, Final
 from policyd.language import typed as ir
 from policyd.language.errors import EvaluationError
 from policyd.language.show import show
-from policyd.policy.parts import Parts, Plans
+from policyd.policy.parts import Filter, Parts, Plans, shown
 from policyd.policy.ruleset import Expression
 from policyd.values.quantity import Quantity
 
@@ -32,8 +32,6 @@ _IN_WORDS: Final = {
     "!=": "other than",
     "in": "one of",
 }
-_ARITHMETIC: Final = frozenset("+-*/%")
-
 _OF_THE_POD: Final = 1e9
 """The size of a need that is no amount and about the pod, which its owner can change."""
 
@@ -96,9 +94,8 @@ class _Search:
             case ir.LetRef(body=body):
                 self._parts.value(node)
                 yield from self.needs(body, wanted=wanted)
-            case ir.Bind(body=body):
-                self._parts.value(node)
-                yield from self.needs(body, wanted=wanted)
+            case ir.Bind():
+                yield from self.needs(self._parts.enter(node), wanted=wanted)
             case ir.Loop(kind="all" | "exists", body=body) if body is not None:
                 every = (node.kind == "all") is wanted
                 yield from self._elements(node, body, wanted=wanted, every=every)
@@ -136,8 +133,8 @@ class _Search:
             yield self._bool(node, wanted=wanted)
             return
         kept = _kept_out(left, right, operator, self._parts)
-        if kept is not None and kept.keep is not None:
-            yield from self._elements(kept, kept.keep, wanted=False, every=True)
+        if kept is not None:
+            yield from self._elements(*kept, wanted=False, every=True)
             return
         if operator in _MIRRORED and _reads(right, "node") and not _reads(left, "node"):
             left, right, operator = right, left, _MIRRORED[operator]
@@ -146,39 +143,22 @@ class _Search:
     def _compared(self, left: ir.Typed, operator: str, right: ir.Typed) -> Need:
         value, bound = self._parts.value(left), self._parts.value(right)
         gap = _gap(value, operator, bound)
-        missing = _shown(gap) if gap is not None and _number(gap) > 0 else ""
+        missing = shown(gap) if gap is not None and _number(gap) > 0 else ""
         size = _size(left) if gap is None else _number(gap) / max(abs(_number(bound)), 1e-9)
         return Need(
-            self._written(left), _shown(value), _IN_WORDS[operator], _shown(bound), missing, size
+            self._parts.written(left),
+            shown(value),
+            _IN_WORDS[operator],
+            shown(bound),
+            missing,
+            size,
         )
 
     def _bool(self, node: ir.Typed, *, wanted: bool) -> Need:
-        value = _shown(self._parts.value(node))
-        return Need(self._written(node), value, _IN_WORDS["=="], show(wanted), size=_size(node))
-
-    def _written(self, node: ir.Typed) -> str:
-        """Give a part as it is written, with elements and keys by their values."""
-        match node:
-            case ir.Variable(name=name) | ir.LetRef(name=name):
-                return name
-            case ir.Local(name=name):
-                value = self._parts.value(node)
-                return name if hasattr(value.__class__, "FIELDS") else _shown(value)
-            case ir.Field(operand=operand, name=name, optional=False, test=False):
-                return f"{self._written(operand)}.{name}"
-            case ir.Item(operand=operand, index=index, optional=False):
-                return f"{self._written(operand)}[{_shown(self._parts.value(index))}]"
-            case ir.Apply(name=name, args=(target, *rest), overloads=(overload, *_)) if (
-                overload.member and name.isidentifier()
-            ):
-                inside = ", ".join(self._written(each) for each in rest)
-                return f"{self._written(target)}.{name}({inside})"
-            case ir.Apply(name=name, args=(left, right)) if name in _ARITHMETIC and not (
-                _is_arithmetic(left) or _is_arithmetic(right)
-            ):
-                return f"{self._written(left)} {name} {self._written(right)}"
-            case _:
-                return self._parts.text(node)
+        value = shown(self._parts.value(node))
+        return Need(
+            self._parts.written(node), value, _IN_WORDS["=="], show(wanted), size=_size(node)
+        )
 
 
 def _all(ways: Iterable[tuple[Need, ...]]) -> Iterator[Need]:
@@ -196,7 +176,7 @@ def distance(needs: Iterable[Need]) -> float:
     return max((need.size for need in needs), default=0.0)
 
 
-def _kept_out(left: ir.Typed, right: ir.Typed, operator: str, parts: Parts) -> ir.Loop | None:
+def _kept_out(left: ir.Typed, right: ir.Typed, operator: str, parts: Parts) -> Filter | None:
     """Find the `filter` that a condition wants to be empty, where it is one."""
     if operator not in ("==", "<=", "<"):
         return None
@@ -206,12 +186,7 @@ def _kept_out(left: ir.Typed, right: ir.Typed, operator: str, parts: Parts) -> i
             is_empty = bound == (1 if operator == "<" else 0) and not isinstance(bound, bool)
         case _:
             counted, is_empty = left, operator == "==" and bound == []
-    if isinstance(counted, ir.LetRef):
-        parts.value(counted)
-        counted = counted.body
-    if is_empty and isinstance(counted, ir.Loop) and counted.kind == "list":
-        return counted
-    return None
+    return parts.filter(counted) if is_empty else None
 
 
 def _size(node: ir.Typed) -> float:
@@ -252,16 +227,8 @@ def _number(value: Any) -> float:
     return value.nearest_float() if isinstance(value, Quantity) else float(value)
 
 
-def _shown(value: Any) -> str:
-    return f"error: {value.message}" if isinstance(value, EvaluationError) else show(value)
-
-
 def _reads(node: ir.Typed, variable: str) -> bool:
     """Say whether a part depends on a variable."""
     if isinstance(node, ir.Variable):
         return node.name == variable
     return any(_reads(inner, variable) for inner in ir.operands(node))
-
-
-def _is_arithmetic(node: ir.Typed) -> bool:
-    return isinstance(node, ir.Apply) and node.name in _ARITHMETIC

@@ -1,15 +1,21 @@
 """Evaluates single parts of a condition for one input, as its explanations need them."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from policyd.language import typed as ir
 from policyd.language.environment import Checked
 from policyd.language.errors import EvaluationError
 from policyd.language.interpreter import Planner
 from policyd.language.program import Program
+from policyd.language.show import show
 from policyd.language.work import Evaluate
 from policyd.values.maps import decode_key
+
+_ARITHMETIC: Final = frozenset("+-*/%")
+
+Filter = tuple[ir.Loop, ir.Typed]
+"""A `filter`, and the condition for what it keeps."""
 
 
 class Plans:
@@ -45,6 +51,7 @@ class Parts:
         """
         self._plans = plans
         self._frame = plans.program.frame(values)
+        self._bound: dict[int, ir.Typed] = {}
 
     @property
     def root(self) -> ir.Typed:
@@ -58,9 +65,50 @@ class Parts:
         except EvaluationError as error:
             return error
 
+    def enter(self, node: ir.Bind) -> ir.Typed:
+        """Give the body of a `cel.bind`, with its variable set."""
+        self.value(node)
+        self._bound[node.slot] = node.init
+        return node.body
+
     def text(self, node: ir.Typed) -> str:
         """Give a part as it was written, on one line."""
         return " ".join(self._plans.checked.source.slice(node.span).split())
+
+    def written(self, node: ir.Typed) -> str:
+        """Give a part as it is written, with elements and keys by their values."""
+        match node:
+            case ir.Variable(name=name) | ir.LetRef(name=name):
+                return name
+            case ir.Local(slot=slot) if slot in self._bound:
+                return self.written(self._bound[slot])
+            case ir.Local(name=name):
+                value = self.value(node)
+                return name if hasattr(value.__class__, "FIELDS") else shown(value)
+            case ir.Field(operand=operand, name=name, optional=False, test=False):
+                return f"{self.written(operand)}.{name}"
+            case ir.Item(operand=operand, index=index, optional=False):
+                return f"{self.written(operand)}[{shown(self.value(index))}]"
+            case ir.Apply(name=name, args=(target, *rest), overloads=(overload, *_)) if (
+                overload.member and name.isidentifier()
+            ):
+                inside = ", ".join(self.written(each) for each in rest)
+                return f"{self.written(target)}.{name}({inside})"
+            case ir.Apply(name=name, args=(left, right)) if name in _ARITHMETIC and not (
+                _is_arithmetic(left) or _is_arithmetic(right)
+            ):
+                return f"{self.written(left)} {name} {self.written(right)}"
+            case _:
+                return self.text(node)
+
+    def filter(self, node: ir.Typed) -> Filter | None:
+        """Give the `filter` that a part is, or stands for, with its condition; if it is one."""
+        if isinstance(node, ir.LetRef):
+            self.value(node)
+            node = node.body
+        if isinstance(node, ir.Loop) and node.kind == "list" and node.keep is not None:
+            return node, node.keep
+        return None
 
     def turns(self, loop: ir.Loop) -> Iterator[Any]:
         """Set the variables of a macro to each element in turn, and give it: of a map the key."""
@@ -80,3 +128,12 @@ class Parts:
         self._frame[places[0]] = first
         if len(places) > 1:
             self._frame[places[1]] = second
+
+
+def shown(value: Any) -> str:
+    """Write a value, or the error that stands for it."""
+    return f"error: {value.message}" if isinstance(value, EvaluationError) else show(value)
+
+
+def _is_arithmetic(node: ir.Typed) -> bool:
+    return isinstance(node, ir.Apply) and node.name in _ARITHMETIC
