@@ -95,11 +95,14 @@ class Threads:
         """Ask all that `repeat` to end after their turn."""
         self.stopping.set()
 
-    def join(self, timeout: float) -> list[str]:
-        """Wait for all threads, so many seconds in total; name those that are still there."""
+    def join(self, timeout: float, prefix: str = "") -> list[str]:
+        """Wait for threads to end, so many seconds in total; name those that are still there.
+
+        With a prefix only for those whose names begin with it.
+        """
         end = self._clock.monotonic() + timeout
         with self._lock:
-            running = list(self._running)
+            running = [thread for thread in self._running if thread.name.startswith(prefix)]
         for thread in running:
             thread.join(max(0.0, end - self._clock.monotonic()))
         return [thread.name for thread in running if thread.is_alive()]
@@ -168,14 +171,15 @@ class WorkerPool:
 
     def __init__(
         self,
-        threads: Threads,
         clock: Clock,
         size: int = POOL_THREADS,
         backlog: int = POOL_BACKLOG,
         name: str = "pool",
     ) -> None:
+        """Make a pool whose threads are not started yet; until then work waits."""
         self._clock = clock
         self._size = size
+        self._name = name
         self._backlog = backlog
         self._lock = threading.Lock()
         self._work = threading.Condition(self._lock)  # for the pool's threads
@@ -188,8 +192,11 @@ class WorkerPool:
         self._counts: Counter[str] = Counter()
         self._stopping = False
         self._own = threading.local()
-        for number in range(size):
-            threads.start(f"{name}-{number}", self._serve)
+
+    def start(self, threads: Threads) -> None:
+        """Start the pool's threads."""
+        for number in range(self._size):
+            threads.start(f"{self._name}-{number}", self._serve)
 
     def submit(self, work: Work, key: str = "") -> None:
         """Do the work soon, after what came before it under the same key."""

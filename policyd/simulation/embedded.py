@@ -70,6 +70,12 @@ class EmbeddedCluster:
             if not (pod.nodeName or pod.is_finished):
                 self._queue.add(pod)
 
+    def is_bound(self, pod: Pod) -> bool:
+        """Say whether a pod is on a node."""
+        with self._lock:
+            known = self.pods.get(key_of(pod))
+        return known is not None and bool(known.nodeName)
+
     def delete(self, pod: Pod) -> None:
         """Remove a pod, as when it ends."""
         with self._lock:

@@ -37,7 +37,8 @@ def make_pool(threads):
     made = []
 
     def make(**options):
-        made.append(WorkerPool(threads, SystemClock(), **options))
+        made.append(WorkerPool(SystemClock(), **options))
+        made[-1].start(threads)
         return made[-1]
 
     yield make
