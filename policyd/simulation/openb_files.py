@@ -93,7 +93,7 @@ def _node(row: "_Row") -> Node:
 def _pod(row: "_Row") -> TracePod:
     gpus = row.number("num_gpu", most=MAX_DEVICES)
     milli = row.number("gpu_milli", most=1000) if gpus == 1 else 1000 if gpus else 0
-    if gpus == 1 and milli == 0:
+    if gpus == 1 and milli == 0 and not row.problems:
         row.refuse("gpu_milli", "a pod with one GPU asks for none of it", "write 1 to 1000")
     if not row.text("name"):
         row.refuse("name", "the pod has no name", "give it one")
