@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "simulate": _Lazy(
         "policyd.cli.simulate", "simulate", "Place pods with the real loop, on a cluster in memory."
     ),
+    "run": _Lazy("policyd.cli.run", "run", "Run the scheduler until it is told to end."),
     "version": _Lazy("policyd.cli.version", "version", "Say which version this is."),
 }
 
