@@ -56,6 +56,7 @@ class Cache:
         self._namespaces: dict[str, Namespace] = {}
         self._totals = make_cluster([], 0, workload)
         self._moved = 0  # pods placed and removed since the workload was looked at
+        self._assumed = 0  # how many of those placed are assumed
 
     # --- from the cluster ---
 
@@ -172,6 +173,12 @@ class Cache:
         with self._lock:
             return [(p.pod, p.node) for p in self._placed.values() if p.assumed]
 
+    def sizes(self) -> dict[str, int]:
+        """Count nodes, pods on nodes, and those of them that are assumed, as the metric has it."""
+        with self._lock:
+            nodes, pods = len(self._nodes), len(self._placed)
+            return {"nodes": nodes, "pods": pods, "assumed_pods": self._assumed}
+
     @property
     def totals(self) -> Cluster:
         """Give the totals over all nodes."""
@@ -226,6 +233,7 @@ class Cache:
 
     def _place(self, pod: Pod, name: str, *, assumed: bool) -> None:
         self._placed[key_of(pod)] = _Placed(pod, name, assumed)
+        self._assumed += assumed
         self._moved += 1
         node = self._get(name)
         if node is None:
@@ -237,6 +245,7 @@ class Cache:
         placed = self._placed.pop(key, None)
         if placed is None:
             return False
+        self._assumed -= placed.assumed
         self._moved += 1
         node = self._get(placed.node)
         if node is None:

@@ -59,9 +59,10 @@ def by_priority_then_age(pod: Pod) -> tuple[Any, ...]:
 class QueuedPod:
     """A pod that waits, and its history. Belongs to the queue; who decides may read it.
 
-    `pod` is its newest state. `added` and `since` are monotonic seconds: when it was first seen,
-    and when its last attempt ended. `flushed` says that nothing but the safety net brought it
-    back. `rejected_by` are the rules that rejected it, none where none did.
+    `pod` is its newest state. `added` and `since` are monotonic seconds: when it could first be
+    tried, or was first seen if gates still hold it, and when its last attempt ended. `flushed`
+    says that nothing but the safety net brought it back. `rejected_by` are the rules that rejected
+    it, none where none did.
     """
 
     pod: Pod
@@ -368,6 +369,8 @@ class SchedulingQueue:
             self._move(queued, GATED, event)
 
     def _to_active(self, queued: QueuedPod, event: str) -> None:
+        if queued.place == GATED and not queued.attempts:
+            queued.added = self._clock.monotonic()
         self._move(queued, ACTIVE, event)
         queued.entry = next(self._sequence)
         heapq.heappush(self._heap, (self._order(queued.pod), queued.entry, queued))

@@ -137,3 +137,17 @@ def test_an_assumed_pod_that_the_cluster_still_sees_waiting_stays_assumed(cache)
     assert (cache.node_of(a_pod("p")), cache.bound_node(a_pod("p"))) == ("a", None)
     cache.put_pod(a_pod("p", on="a"))
     assert cache.bound_node(a_pod("p")) == "a"
+
+
+def test_the_sizes_follow_what_is_assumed_confirmed_and_gone(cache):
+    assert cache.sizes() == {"nodes": 2, "pods": 0, "assumed_pods": 0}
+    cache.assume(a_pod("p"), cache.node("a"))
+    cache.assume(a_pod("q"), cache.node("b"))
+    cache.put_pod(a_pod("r", on="elsewhere"))
+    assert cache.sizes() == {"nodes": 2, "pods": 3, "assumed_pods": 2}
+    cache.put_pod(a_pod("p", on="a"))
+    cache.forget(a_pod("q"))
+    assert cache.sizes() == {"nodes": 2, "pods": 2, "assumed_pods": 0}
+    cache.remove_node("a")
+    cache.remove_pod(a_pod("p"))
+    assert cache.sizes() == {"nodes": 1, "pods": 1, "assumed_pods": 0}

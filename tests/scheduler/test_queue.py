@@ -124,6 +124,30 @@ def test_gated_pods_are_not_tried_until_the_gates_are_gone(queue):
     assert popped(queue) == "a"
 
 
+def test_a_pod_counts_as_waiting_from_when_its_gates_are_gone(queue, clock):
+    queue.add(make("a", gates=["quota"]))
+    clock.seconds = 100
+    queue.update(make("a"))
+    queued = queue.pop(0)
+    assert queued.added == 100
+    queue.failed(queued, Remedy.RETRY_AT_ONCE, "no")
+    clock.seconds = 200
+    assert queue.pop(0).added == 100
+
+
+def test_a_pod_knows_what_brought_it_back_whether_or_not_it_backed_off(queue, clock):
+    queue.add(make("a"))
+    queued = queue.pop(0)
+    assert queued.event == "PodAdd"
+    reject(queue, queued, "node.free")
+    queue.changed(frozenset({"node.free"}))
+    clock.seconds = 1
+    assert queue.pop(0).event == "ClusterChange"
+    reject(queue, queued, "node.free")
+    queue.rules_changed("", "two")
+    assert queue.pop(0).event == "RulesChange"
+
+
 def test_a_pod_is_tried_again_with_its_new_state_when_what_changed_was_read(queue, clock):
     queue.add(make("a"))
     reject(queue, queue.pop(0), "pod.priority")
