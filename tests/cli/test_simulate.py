@@ -1,6 +1,7 @@
 """`policyd simulate`."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -77,3 +78,64 @@ def test_input_that_cannot_be_used(arguments, message):
     ran = run("simulate", *arguments)
     assert ran.status == 2
     assert message in ran.err
+
+
+def test_blocks_in_shadow_mode_are_counted_those_too_that_agree() -> None:
+    shadow = """
+        rule "dry" { mode shadow require false }
+        rule "same" { mode shadow require true }
+        choose { mode shadow order node.name }
+    """
+    write("rules.expr", RULES + shadow)
+    _, found = data("--pods", "pods.yaml")
+    (made,) = found["runs"]
+    assert made["shadowDisagreements"] == {"choose": 0, "dry": 1, "same": 0}
+    ran = run("simulate", "rules.expr", "--nodes", "nodes.yaml", "--pods", "pods.yaml")
+    assert ran.out.endswith(
+        "\nin shadow mode under rules.expr, so that it changed nothing:\n"
+        "  choose would have changed 0 of 2 decisions\n"
+        "  dry would have changed 1 of 2 decisions\n"
+        "  same would have changed 0 of 2 decisions\n"
+    )
+
+
+def test_records_are_written_for_the_rules_and_not_for_those_compared() -> None:
+    write("other.expr", 'rule "none" { require false because "closed" }')
+    data("--pods", "pods.yaml", "--compare", "other.expr", "--record", "decisions.jsonl")
+    records = [json.loads(line) for line in Path("decisions.jsonl").read_text().splitlines()]
+    assert [(each["pod"]["name"], each["result"]) for each in records] == [
+        ("web", "scheduled"),
+        ("huge", "unschedulable"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("none/decisions.jsonl", "no such file or directory"),
+        (".", "is a directory"),
+        ("-", "records go to a file"),
+        ("", "the name of a file is empty"),
+    ],
+)
+def test_a_file_for_records_that_cannot_be_written_is_refused(path: str, said: str) -> None:
+    ran = run(
+        *("simulate", "rules.expr", "--nodes", "nodes.yaml", "--pods", "pods.yaml"),
+        *("--record", path),
+    )
+    assert ran.status == 2
+    assert said in ran.err
+
+
+def test_pods_of_a_dump_can_arrive_at_the_times_of_their_creation():
+    def created(name, minute):
+        made = text(POD).replace("web, n", f"{name}, n", 1)
+        return made.replace(
+            "metadata: {", f'metadata: {{creationTimestamp: "2026-06-01T12:0{minute}:00Z", ', 1
+        )
+
+    write("pods.yaml", created("late", 5) + "---\n" + created("early", 2))
+    _, found = data("--pods", "pods.yaml", "--times")
+    (made,) = found["runs"]
+    assert made["placed"] == 2
+    assert [point["seconds"] for point in made["allocation"]["curve"]] == [0.0, 0.0, 180.0]
