@@ -51,6 +51,7 @@ def test_help_lists_the_commands() -> None:
           check     Find what is wrong with rules.
           fmt       Write rules in their canonical layout.
           simulate  Place pods with the real loop, on a cluster in memory.
+          run       Run the scheduler until it is told to end.
           version   Say which version this is.
         """)
 
