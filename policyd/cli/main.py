@@ -33,6 +33,9 @@ COMMANDS: Final = {
         "policyd.cli.simulate", "simulate", "Place pods with the real loop, on a cluster in memory."
     ),
     "run": _Lazy("policyd.cli.run", "run", "Run the scheduler until it is told to end."),
+    "explain": _Lazy(
+        "policyd.cli.explain", "explain", "Say why a pod is where it is, or why it waits."
+    ),
     "version": _Lazy("policyd.cli.version", "version", "Say which version this is."),
 }
 

@@ -30,7 +30,8 @@ class Simulated:
     """What the options of `policyd simulate` say of the run, beside its input.
 
     `arrivals` is how much arrives, in parts of the cluster; `drop` whether pods that fit nowhere
-    leave, and nothing where that follows from the rest. `resource` is that which is followed.
+    leave, and nothing where that follows from the rest. `resource` is that which is followed,
+    `plot` and `record` the files to be written.
     """
 
     trace: str | None = None
@@ -42,6 +43,7 @@ class Simulated:
     seed: int = 0
     resource: str | None = None
     plot: str | None = None
+    record: str | None = None
 
     @property
     def drops(self) -> bool:

@@ -85,6 +85,11 @@ from policyd.cli.request import Request, Simulated
     help="Draw the allocation over the arrivals, a line for each rule set, as .png or .svg.",
 )
 @click.option(
+    "--record",
+    metavar="FILE",
+    help="Write every decision under RULE... with its reasons, for `policyd explain --from FILE`.",
+)
+@click.option(
     "-o",
     "--output",
     type=click.Choice(["table", "json", "yaml"]),
@@ -111,6 +116,7 @@ def simulate(
     now: str | None,
     resource: str | None,
     plot: str | None,
+    record: str | None,
     output: str,
 ) -> None:
     """Place pods with the real loop, on a cluster in memory.
@@ -124,6 +130,7 @@ def simulate(
       policyd simulate rules/ --cluster dump.yaml
       policyd simulate rules/fit.expr --pods jobs.yaml --nodes nodes.yaml
       policyd simulate rules/ --cluster dump.json --compare rules-new/ -o json
+      policyd simulate rules/ --cluster dump.yaml --record decisions.jsonl
       policyd simulate rules/openb/fgd --compare rules/openb/bestfit \\
         --trace openb --trace-dir openb --seed 42 --plot allocation.svg
 
@@ -134,7 +141,9 @@ def simulate(
       2  the input cannot be used: an option, a rule, a file
     """  # noqa: D301 - `\b` tells click to keep the lines as they are
     request = Request(pods, nodes, cluster, now=now)
-    simulated = Simulated(trace, trace_dir, trace_name, arrivals, times, drop, seed, resource, plot)
+    simulated = Simulated(
+        trace, trace_dir, trace_name, arrivals, times, drop, seed, resource, plot, record
+    )
     _check(ctx, request, simulated)
     from policyd.cli.simulate_rules import simulate_rules  # noqa: PLC0415 - only when it is run
 

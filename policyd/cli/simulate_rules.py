@@ -9,6 +9,7 @@ from policyd.cli.failure import UNUSABLE
 from policyd.cli.output import print_data
 from policyd.cli.request import Request, Simulated
 from policyd.cli.simulate_plot import Plot
+from policyd.cli.simulate_records import Recorder, recording
 from policyd.cli.simulate_scenario import prepare
 from policyd.cli.simulate_table import print_summaries
 from policyd.cli.terminal import is_terminal
@@ -31,7 +32,7 @@ def simulate_rules(
     """Simulate each rule set on the same input, print the summaries, give the exit status.
 
     Raises:
-        Failure: the input cannot be used, or the plot cannot be drawn.
+        Failure: the input cannot be used, or the plot or the records cannot be written.
     """
     plot = None if simulated.plot is None else Plot(simulated.plot)
     rulesets = [load_rules(paths, settings) for paths in sets]
@@ -40,9 +41,10 @@ def simulate_rules(
         return UNUSABLE
     prepared = prepare(request, simulated)
     names = [" ".join(paths) for paths in sets]
-    summaries = [
-        _run(name, ruleset, prepared.scenario) for name, ruleset in zip(names, loaded, strict=True)
-    ]
+    summaries: list[Summary] = []
+    for name, ruleset in zip(names, loaded, strict=True):
+        with recording(None if summaries else simulated.record) as recorder:
+            summaries.append(_run(name, ruleset, prepared.scenario, recorder))
     if output == "table":
         print_summaries(names, summaries)
     else:
@@ -54,10 +56,11 @@ def simulate_rules(
     return 0 if all(not s.pending and not s.dropped for s in summaries) else 1
 
 
-def _run(name: str, ruleset: Ruleset, scenario: Scenario) -> Summary:
+def _run(name: str, ruleset: Ruleset, scenario: Scenario, recorder: Recorder | None) -> Summary:
     pods = [arrival.pod for arrival in scenario.arrivals]
     with _progress(name, len(pods)) as progress:
-        return summarise(simulate(ruleset, scenario, progress=progress), pods)
+        outcome = simulate(ruleset, scenario, progress=progress, observer=recorder)
+        return summarise(outcome, pods)
 
 
 @contextmanager

@@ -70,8 +70,11 @@ def _print_details(name: str, summary: Summary) -> None:
         rest = sum(count for _, count in summary.reasons[_MOST_REASONS:])
         more = in_words(len(summary.reasons) - _MOST_REASONS, "reason")
         click.echo(f"  {in_words(rest, 'pod')}: {more} more, all of them with -o json")
+    if summary.shadow:
+        click.echo(f"\nin shadow mode under {name}, so that it changed nothing:")
     for rule, count in summary.shadow:
-        click.echo(f"\nshadow rule {rule} would have changed {count:,} of the placements")
+        decisions = in_words(summary.attempts, "decision")
+        click.echo(f"  {rule} would have changed {count:,} of {decisions}")
 
 
 _MOST_REASONS = 10
