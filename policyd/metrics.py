@@ -98,6 +98,12 @@ POD_SLI_SECONDS: Final = Metric(
     ("attempts",),
     exponential(0.01, 2, 20),
 )
+SCHEDULED_AFTER_FLUSH: Final = Metric(
+    "scheduler_pod_scheduled_after_flush_total",
+    _COUNTER,
+    "Pods that were bound after nothing but the safety net had brought them back: a change that"
+    " could help them was missed.",
+)
 PENDING_PODS: Final = Metric(
     "scheduler_pending_pods",
     _GAUGE,
@@ -177,7 +183,8 @@ DEADLINES_EXCEEDED: Final = Metric(
 STALE_DECISIONS: Final = Metric(
     "policyd_stale_decisions_total",
     _COUNTER,
-    "Decisions that had to be made again because the chosen node had changed meanwhile.",
+    "Attempts that ended because the chosen node had changed meanwhile, and the pod did not fit"
+    " there any more.",
     ("profile",),
 )
 BIND_SECONDS: Final = Metric(
@@ -308,7 +315,7 @@ HTTP_REQUESTS: Final = Metric(
 
 METRICS: Final = (
     *(SCHEDULE_ATTEMPTS, ATTEMPT_SECONDS, ALGORITHM_SECONDS, POD_ATTEMPTS, POD_SLI_SECONDS),
-    *(PENDING_PODS, QUEUE_INCOMING_PODS, UNSCHEDULABLE_PODS, CACHE_SIZE),
+    *(SCHEDULED_AFTER_FLUSH, PENDING_PODS, QUEUE_INCOMING_PODS, UNSCHEDULABLE_PODS, CACHE_SIZE),
     *(RULE_EVALUATIONS, RULE_REJECTIONS, RULE_ERRORS, RULE_CLAMPED, SHADOW_DISAGREEMENTS),
     *(DECISION_SECONDS, DEADLINES_EXCEEDED, STALE_DECISIONS, BIND_SECONDS, BIND_WAIT_SECONDS),
     *(IN_FLIGHT_PODS, OLDEST_PENDING, IGNORED_PODS),
@@ -366,6 +373,7 @@ class Metrics:
         self.algorithm_seconds = self._histogram(ALGORITHM_SECONDS)
         self.pod_attempts = self._histogram(POD_ATTEMPTS)
         self.pod_sli_seconds = Children(self._histogram(POD_SLI_SECONDS))
+        self.scheduled_after_flush = self._counter(SCHEDULED_AFTER_FLUSH)
         self.decision_seconds = Children(self._histogram(DECISION_SECONDS))
         self.deadlines_exceeded = Children(self._counter(DEADLINES_EXCEEDED))
         self.stale_decisions = Children(self._counter(STALE_DECISIONS))
