@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 from policyd.model.node import Node, rest
 from policyd.model.objects import Fields
 from policyd.model.requests import Totals, add
+from policyd.model.surroundings import Surroundings
 from policyd.model.workload import Shape, Workload
 from policyd.values.maps import TotalMap
 from policyd.values.quantity import ZERO
@@ -27,7 +28,10 @@ _FIELDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Sums over all nodes, cordoned and unready ones included, and what the pods are like."""
+    """Sums over all nodes, cordoned and unready ones included, and what the pods are like.
+
+    `around` is what functions that are given the cluster look into.
+    """
 
     cel_type: ClassVar[str] = "Cluster"
     FIELDS: ClassVar[Fields] = MappingProxyType(_FIELDS)
@@ -38,6 +42,7 @@ class Cluster:
     nodes: int
     pods: int
     workload: Workload = field(default_factory=Workload, compare=False)
+    around: Surroundings = field(default_factory=Surroundings, compare=False, repr=False)
 
     @property
     def shapes(self) -> list[Shape]:

@@ -1,9 +1,10 @@
 """Reads manifests and cluster dumps into the objects that policyd knows, and notes the rest.
 
 Pods are read, and the pod templates of the workloads of Kubernetes' own API groups; nodes and
-namespaces; and the classes that priorities and overheads come from. A template becomes the pod
-that its controller would make of it: with the workload's name and namespace, and with the
-controller as its owner. Every other object leaves a note, and what cannot be read a problem.
+namespaces; the classes that priorities and overheads come from; storage; and what selects pods. A
+template becomes the pod that its controller would make of it: with the workload's name and
+namespace, and with the controller as its owner. Every other object leaves a note, and what cannot
+be read a problem.
 
 A kind counts only in the API group and version that serve it: Volcano's `Job` is none of
 `batch/v1`, and `batch/v1beta1` is gone.
@@ -22,8 +23,10 @@ import msgspec
 
 from policyd.model.documents import NotCuttableError, Source, Value, read_values
 from policyd.model.faults import ObjectError, decode_part
+from policyd.model.owners import OWNER_KINDS
 from policyd.model.pieces import Form, Progress
 from policyd.model.places import Note, Place, Problem
+from policyd.model.storage import STORAGE_KINDS
 from policyd.model.wire import Envelope, Title
 from policyd.model.yaml_reader import Step
 from policyd.values.quoting import quote
@@ -34,6 +37,8 @@ KINDS: Final = {
     "Namespace": "v1",
     "PriorityClass": "scheduling.k8s.io/v1",
     "RuntimeClass": "node.k8s.io/v1",
+    "Service": "v1",
+    **STORAGE_KINDS,
 }
 """The kinds that are read as they are, and their API versions."""
 
@@ -67,7 +72,8 @@ class Document:
     """An object that is read, as compact JSON.
 
     `kind` is one of `KINDS`. Where `workload` is not empty, it is the pod of a template, and
-    `workload` the kind that the template is in. `source` is known for small inputs.
+    `workload` the kind that the template is in. `source` is known for small inputs. `selecting` is
+    the workload itself, where it is one of `OWNER_KINDS`.
     """
 
     kind: str
@@ -75,6 +81,7 @@ class Document:
     place: Place
     workload: str = ""
     source: Source | None = None
+    selecting: bytes = b""
 
     def place_of(self, path: tuple[Step, ...]) -> Place:
         """Give the place of what is at `path` in the object, as near as it is known."""
@@ -244,7 +251,10 @@ class _Sorter:
             return
         served, path = TEMPLATES.get(kind, ("", ()))
         if served == version:
-            self.documents.append(_of_template(value, kind, version, path))
+            document = _of_template(value, kind, version, path)
+            if kind in OWNER_KINDS:
+                document = replace(document, selecting=_compact(value.json))
+            self.documents.append(document)
             return
         name = (title and (title.name or title.generate_name)) or ""
         reason = _why_not(kind, version)

@@ -1,7 +1,7 @@
 """Nodes, as rules see them, with what the pods on them take."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
@@ -39,6 +39,10 @@ _FIELDS: Final = {
     "free": (
         "map(string, quantity)",
         "What is left: `allocatable - used`, below zero where too much was promised; else 0.",
+    ),
+    "nonZeroUsed": (
+        "map(string, quantity)",
+        "`used` as scores count it, by the pods' `nonZeroRequests`; else 0.",
     ),
     "pods": ("list(Pod)", "The pods on the node that have not finished."),
     "devices": (
@@ -86,6 +90,15 @@ class Node(ApiObject, frozen=True, kw_only=True):
     def region(self) -> str | None:
         """The region."""
         return _first(self.labels, REGION)
+
+    @cached_property
+    def nonZeroUsed(self) -> TotalMap:  # noqa: N802 - named as kube-scheduler does
+        """What the pods on it take, as scores count it."""
+        totals: Totals = dict(self.used)
+        for resource in ("cpu", "memory"):
+            amounts = [pod.non_zero_charge[resource] for pod in self.pods]
+            totals[resource] = reduce(Quantity.plus, amounts, ZERO)
+        return TotalMap(totals, ZERO)
 
     @cached_property
     def taints(self) -> list[dict[str, Any]]:

@@ -57,6 +57,11 @@ class ApiObject(msgspec.Struct, frozen=True, dict=True, eq=False, kw_only=True):
         return f"<{self.kind} {self.name}>"
 
     @cached_property
+    def memo(self) -> dict[Any, Any]:
+        """What the functions of the language found out about the object, kept with it."""
+        return {}
+
+    @cached_property
     def metadata(self) -> dict[str, Any]:
         """The API's own metadata."""
         return self._api_field("metadata", "v1.ObjectMeta")

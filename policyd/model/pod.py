@@ -25,6 +25,8 @@ from policyd.model.requests import (
     Totals,
     charge,
     limits,
+    non_zero_charge,
+    non_zero_requests,
     requests,
 )
 from policyd.model.wire import (
@@ -53,6 +55,10 @@ _FIELDS: Final = {
     "requests": (
         "map(string, quantity)",
         "What the pod asks for by the scheduler's arithmetic; an absent resource gives 0.",
+    ),
+    "nonZeroRequests": (
+        "map(string, quantity)",
+        "`requests` as scores count them: 100m of cpu and 200Mi where a container asks for none.",
     ),
     "limits": (
         "map(string, quantity)",
@@ -114,6 +120,25 @@ class Pod(ApiObject, frozen=True, kw_only=True):
         """What it may use at most."""
         try:
             return limits(self._head().spec or PodSpec())
+        except AmountError as error:
+            raise ValueFault(error.cause) from None
+
+    @cached_property
+    def nonZeroRequests(self) -> TotalMap:  # noqa: N802 - named as kube-scheduler does
+        """What it asks for, as scores count it."""
+        try:
+            scored = non_zero_requests(self._head().spec or PodSpec())
+        except AmountError as error:
+            raise ValueFault(error.cause) from None
+        plain = {resource: scored[resource] for resource in ("cpu", "memory")}
+        return TotalMap({**self.requests, **plain}, ZERO)
+
+    @cached_property
+    def non_zero_charge(self) -> TotalMap:
+        """What it counts for in scores where it is bound."""
+        head = self._head()
+        try:
+            return non_zero_charge(head.spec or PodSpec(), head.status or PodStatus())
         except AmountError as error:
             raise ValueFault(error.cause) from None
 

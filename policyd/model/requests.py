@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
+import msgspec
+
 from policyd.model.wire import (
     Amounts,
     Container,
@@ -28,6 +30,7 @@ Totals = dict[str, Quantity]
 Path = tuple[str | int, ...]
 
 _NONE: Final = Resources()
+_SCORED: Final = {"cpu": Quantity.parse("100m"), "memory": Quantity.parse("200Mi")}
 _POD_LEVEL: Final = frozenset({"cpu", "memory"})  # and huge pages
 _HUGE_PAGES: Final = "hugepages-"
 
@@ -73,6 +76,33 @@ def charge(spec: PodSpec, status: PodStatus) -> TotalMap:
         AmountError: an amount cannot be read.
     """
     return settled(_total(_Pod(spec, status), want="requests"))
+
+
+def non_zero_requests(spec: PodSpec) -> TotalMap:
+    """Give what a pod asks for as scores count it: a container that says nothing asks for a little.
+
+    `DefaultMilliCPURequest` and `DefaultMemoryRequest` of kube-scheduler. As there, what is asked
+    for the pod as a whole does not count.
+
+    Raises:
+        AmountError: an amount cannot be read.
+    """
+    plain = msgspec.structs.replace(spec, resources=None)
+    return settled(_total(_Pod(plain, missing=_SCORED), want="requests"))
+
+
+def non_zero_charge(spec: PodSpec, status: PodStatus) -> TotalMap:
+    """Give what a pod on a node counts for in scores; here what is asked for the whole counts.
+
+    Raises:
+        AmountError: an amount cannot be read.
+    """
+    missing = _SCORED
+    own = spec.resources
+    if own is not None and (own.requests or own.limits):
+        charged = charge(spec, status)
+        missing = {name: each for name, each in _SCORED.items() if name not in charged}
+    return settled(_total(_Pod(spec, status, missing), want="requests"))
 
 
 def settled(totals: Mapping[str, Quantity]) -> TotalMap:
@@ -135,10 +165,16 @@ def _raise(totals: Totals, others: Mapping[str, Quantity]) -> None:
 class _Pod:
     """A pod's spec and, where it counts, its status."""
 
-    __slots__ = ("infeasible", "spec", "status")
+    __slots__ = ("infeasible", "missing", "spec", "status")
 
-    def __init__(self, spec: PodSpec, status: PodStatus | None = None) -> None:
+    def __init__(
+        self,
+        spec: PodSpec,
+        status: PodStatus | None = None,
+        missing: Mapping[str, Quantity] | None = None,
+    ) -> None:
         self.spec = spec
+        self.missing = missing or {}  # what each container asks for that does not say
         self.status = status
         self.infeasible = status is not None and _is_infeasible(status)
 
@@ -204,6 +240,13 @@ def _of_containers(pod: _Pod, want: str) -> Totals:
 
 
 def _of_container(
+    container: Container, status: ContainerStatus | None, pod: _Pod, want: str, path: Path
+) -> Totals:
+    found = _with_status(container, status, pod, want, path)
+    return {**pod.missing, **found} if pod.missing else found
+
+
+def _with_status(
     container: Container, status: ContainerStatus | None, pod: _Pod, want: str, path: Path
 ) -> Totals:
     try:

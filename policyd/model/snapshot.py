@@ -7,7 +7,7 @@ waits, even if its phase is `Running`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from policyd.model.admission import Classes, admit, classes_of
@@ -18,8 +18,11 @@ from policyd.model.manifests import Document, Manifests
 from policyd.model.namespace import Namespace, bare_namespace, make_namespace
 from policyd.model.node import Node, make_node
 from policyd.model.objects import ApiObject, name_of
+from policyd.model.owners import Owner, Owners, join_owners, make_owner
 from policyd.model.places import Note, Problem
 from policyd.model.pod import Pod, make_pod
+from policyd.model.storage import STORAGE_KINDS, Storage, join_storage, make_storage_object
+from policyd.model.surroundings import Surroundings
 from policyd.model.wire import NamespaceHead, NodeHead, PodHead, PriorityClass, RuntimeClass
 from policyd.model.workload import Workload
 from policyd.values.errors import ValueFault
@@ -48,6 +51,19 @@ class Snapshot:
     problems: tuple[Problem, ...] = ()
     journal: Journal | None = None
     version: int = 0
+    storage: Storage = field(default_factory=Storage)
+    owners: Owners = field(default_factory=Owners)
+    around: Surroundings = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Keep together what functions of the language look into."""
+        around = Surroundings(self.nodes, self.namespaces, self.storage, self.owners)
+        object.__setattr__(self, "around", around)
+
+    @property
+    def surveyed(self) -> Cluster:
+        """Give the cluster's totals as rules get them, with all that is around."""
+        return replace(self.cluster, around=self.around)
 
     def namespace(self, name: str) -> Namespace:
         """Give a namespace; one that is not in the input has nothing but its name."""
@@ -93,6 +109,7 @@ def load_cluster(manifests: Manifests, now: Timestamp) -> Snapshot:
     loader.note_strays(bound, {node.name for node in nodes})
     namespaces = [each for each, _ in loader.once(loader.namespaces())]
     unfinished = sum(not pod.is_finished for pod, _ in pods)
+    storage, owners = loader.storage(), loader.owners()
     return Snapshot(
         now=now,
         nodes=nodes,
@@ -101,6 +118,8 @@ def load_cluster(manifests: Manifests, now: Timestamp) -> Snapshot:
         cluster=make_cluster(nodes, unfinished, Workload(pod for pod, _ in pods)),
         notes=tuple(loader.notes),
         problems=tuple(loader.problems),
+        storage=storage,
+        owners=owners,
     )
 
 
@@ -142,6 +161,25 @@ class _Loader:
             return make_namespace(document.json, head)
 
         return self._made(self.manifests.of_kind("Namespace"), make)
+
+    def storage(self) -> Storage:
+        return join_storage(
+            each
+            for kind in STORAGE_KINDS
+            for each, _ in self._made(
+                self.manifests.of_kind(kind),
+                lambda document: make_storage_object(document.kind, document.json),
+            )
+        )
+
+    def owners(self) -> Owners:
+        def make(document: Document) -> Owner:
+            kind = document.workload or document.kind
+            return make_owner(kind, document.selecting or document.json)
+
+        documents = self.manifests.documents
+        selecting = (each for each in documents if each.selecting or each.kind == "Service")
+        return join_owners(each for each, _ in self._made(selecting, make))
 
     def once(self, found: Iterator[tuple[A, Document]]) -> Iterator[tuple[A, Document]]:
         """Pass on the first object of each name."""

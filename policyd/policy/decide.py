@@ -254,7 +254,7 @@ def bindings(ruleset: Ruleset, pod: Pod, snapshot: Snapshot) -> dict[str, Any]:
         **ruleset.values,
         "pod": pod,
         "namespace": snapshot.namespace(pod.namespace),
-        "cluster": snapshot.cluster,
+        "cluster": snapshot.surveyed,
         "now": snapshot.now,
         "params": dict(ruleset.values),
     }

@@ -18,22 +18,26 @@ NODE_ADDED: Final = frozenset({"node", "cluster"})
 NODE_REMOVED: Final = frozenset({"cluster"})
 PODS_CHANGED: Final = frozenset(
     {
-        *("node.used", "node.free", "node.pods", "node.devices"),
+        *("node.used", "node.free", "node.pods", "node.nonZeroUsed", "node.devices"),
         *("cluster.used", "cluster.free", "cluster.pods", "cluster.shapes"),
     }
 )
-NAMESPACE_CHANGED: Final = frozenset({"namespace"})
+NAMESPACE_CHANGED: Final = frozenset({"namespace", "cluster.namespaces"})
+STORAGE_CHANGED: Final = frozenset({"cluster.storage"})
+OWNERS_CHANGED: Final = frozenset({"cluster.owners"})
 TIME_PASSED: Final = frozenset({"now"})
 
 _SECTIONS: Final = ("metadata", "spec", "status")
-_OF_PLACEMENT: Final = frozenset({"used", "free", "pods", "devices"})
+_OF_PLACEMENT: Final = frozenset({"used", "free", "pods", "nonZeroUsed", "devices"})
 
 _FOLLOW: Final[Mapping[str, tuple[str, ...]]] = {
     "node.allocatable": (*("node.free", "node.devices", "cluster.allocatable", "cluster.free"),),
-    "node.labels": ("node.devices",),
+    "node.labels": ("node.devices", "cluster.nodes"),
+    "node.taints": ("cluster.nodes",),
+    "node.images": ("cluster.images",),
     "node.annotations": ("node.devices",),
 }
-"""What changes with a field of a node and is made of it together with the pods there."""
+"""What changes with a field of a node: what is made of it and the pods there, or of all nodes."""
 
 
 def node_changes(before: Node, after: Node) -> frozenset[str]:

@@ -29,9 +29,9 @@ CLASS = """
     metadata: {name: high}
     value: 1000
 """
-SERVICE = """
+CONFIG = """
     apiVersion: v1
-    kind: Service
+    kind: ConfigMap
     metadata: {name: front}
 """
 
@@ -163,13 +163,13 @@ def test_the_time_of_the_decision_can_be_chosen() -> None:
 
 
 def test_what_rules_do_not_read_is_noted_and_many_of_a_kind_in_one_line() -> None:
-    write("few.yaml", documents(POD, SERVICE))
+    write("few.yaml", documents(POD, CONFIG))
     assert run("eval", "-e", "pod.name", "--pod", "few.yaml").err == (
-        "note: few.yaml:10:1: Service front: rules do not read objects of this kind\n"
+        "note: few.yaml:10:1: ConfigMap front: rules do not read objects of this kind\n"
     )
-    write("many.yaml", documents(POD, *[SERVICE] * 5))
+    write("many.yaml", documents(POD, *[CONFIG] * 5))
     assert run("eval", "-e", "pod.name", "--pod", "many.yaml").err == (
-        "note: many.yaml: 5 objects of kind Service: rules do not read objects of this kind "
+        "note: many.yaml: 5 objects of kind ConfigMap: rules do not read objects of this kind "
         "(the first is front, line 10)\n"
     )
 
@@ -224,7 +224,7 @@ def test_what_is_not_there_is_told_with_place_cause_and_remedy(
     arguments: list[str], cause: str, place: str, remedy: str
 ) -> None:
     write("pod.yaml", POD)
-    write("service.yaml", SERVICE)
+    write("service.yaml", CONFIG)
     write("rules.expr", RULES)
     write("empty", "")
     ran = run("eval", "rules.expr", *arguments)

@@ -76,7 +76,7 @@ def test_a_template_becomes_the_pod_that_its_controller_would_make(version, kind
 @pytest.mark.parametrize(
     ("version", "kind", "reason"),
     [
-        ("v1", "Service", "rules do not read objects of this kind"),
+        ("v1", "ConfigMap", "rules do not read objects of this kind"),
         ("x.io/v1", "Pod", "x.io/v1 is not Kubernetes' own v1, and its objects are made otherwise"),
         (
             "batch.volcano.sh/v1alpha1",

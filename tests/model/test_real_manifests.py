@@ -71,12 +71,12 @@ def test_every_document_is_read_or_noted(path):
 def test_skipped_kinds_say_why():
     reasons = {
         each.name: each.reason
-        for name in ("crd-01", "cron-02", "deploy-02")
+        for name in ("crd-01", "cron-02", "deploy-03")
         for each in read_file(given(name)).notes
     }
     assert reasons["test-job"].startswith("batch.volcano.sh/v1alpha1 is not Kubernetes' own")
     assert "does not serve CronJob in batch/v1beta1" in reasons["hello-fail"]
-    assert reasons["amqp"] == "rules do not read objects of this kind"
+    assert reasons["nginx-config"] == "rules do not read objects of this kind"
 
 
 @pytest.mark.parametrize(
