@@ -15,7 +15,7 @@ from policyd.cli.record_sources import read_record
 from policyd.cli.report import in_words
 from policyd.cli.table import Cell, Column, draw
 from policyd.cli.terminal import columns, is_terminal, painted, signs, wants_colour
-from policyd.cli.verdicts import number
+from policyd.cli.verdicts import number, shadow_lines
 from policyd.language.cells import visible
 from policyd.language.suggest import closest
 from policyd.policy.record import (
@@ -26,7 +26,6 @@ from policyd.policy.record import (
     Record,
     RejectionData,
     ScoreData,
-    ShadowData,
     VerdictData,
     as_data,
 )
@@ -343,35 +342,9 @@ def need_text(need: NeedData) -> str:
 
 
 def _shadow(decision: DecisionData) -> Iterator[Line]:
-    if not decision.shadow:
-        return
-    yield "", "plain"
-    yield "in shadow mode, so that it changed nothing", "bold"
-    for each in decision.shadow:
-        yield f"  {shadow_text(each, decision)}", "yellow" if each.disagrees else "plain"
-
-
-def shadow_text(shadow: ShadowData, decision: DecisionData) -> str:
-    """Say what a block in shadow mode would have changed."""
-    title = shadow.name if shadow.name == shadow.block else f"{shadow.block} {shadow.name}"
-    counts = []
-    if shadow.rejected:
-        counts.append(f"rejects {shadow.rejected:,} of {in_words(decision.considered, 'node')}")
-    if shadow.errors:
-        counts.append(f"cannot be evaluated on {shadow.errors:,}")
-    told = f" ({', '.join(counts)})" if counts else ""
-    return f"{title}: {_instead(shadow, decision)}{told}"
-
-
-def _instead(shadow: ShadowData, decision: DecisionData) -> str:
-    if not shadow.disagrees:
-        return "agrees"
-    if shadow.node is None:
-        return f"disagrees: it would have taken no node, not {decision.node}"
-    if shadow.node != decision.node:
-        return f"disagrees: it would have taken {shadow.node}, not {decision.node}"
-    devices = "; ".join(f"{name} {', '.join(map(str, at))}" for name, at in shadow.devices.items())
-    return f"disagrees: on the same node it would have taken {devices}"
+    if decision.shadow:
+        yield "", "plain"
+        yield from shadow_lines(decision.shadow, decision.node, decision.considered)
 
 
 # --- one node ---

@@ -1,7 +1,7 @@
 """Shows a decision to people: a table of nodes and rules, and why a node is rejected."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,6 +17,8 @@ from policyd.language.source import Source
 from policyd.model.devices import Taken
 from policyd.policy.decide import Decision, NodeVerdict, RuleVerdict
 from policyd.policy.devices import REASON, Choice
+from policyd.policy.record import ShadowData
+from policyd.policy.recording import shadow_data
 from policyd.policy.ruleset import Rule
 
 _ERROR: Final = "!"
@@ -39,6 +41,7 @@ def print_choice(choice: Choice) -> None:
     click.echo(_table(decision, width=width, colour=colour), color=colour)
     for line in _legend(decision):
         click.echo(line)
+    _print_shadow(decision, colour=colour)
     for lines, nodes in _explanations(decision).items():
         click.echo()
         for text, style in ((visible(names(nodes)), "bold"), *lines):
@@ -140,6 +143,53 @@ def _legend(decision: Decision) -> Iterator[str]:
     if shown:
         yield ""
         yield from shown
+
+
+# --- shadow mode ---
+
+
+def _print_shadow(decision: Decision, *, colour: bool) -> None:
+    found = shadow_data(decision)
+    if not found:
+        return
+    click.echo()
+    node = decision.node.name if decision.node else None
+    for text, style in shadow_lines(found, node, decision.considered):
+        click.echo(painted(visible(text), style, colour=colour), color=colour)
+
+
+def shadow_lines(
+    found: Sequence[ShadowData], node: str | None, considered: int
+) -> Iterator[tuple[str, str]]:
+    """Say of each block in shadow mode what it would have changed; lines with their styles.
+
+    `node` is the one that was taken, of those `considered`.
+    """
+    yield "in shadow mode, so that it changed nothing:", "bold"
+    for each in found:
+        title = each.name if each.name == each.block else f"{each.block} {each.name}"
+        told = f"{title}: {_instead(each, node)}{_counted(each, considered)}"
+        yield f"  {told}", "yellow" if each.disagrees else "plain"
+
+
+def _counted(shadow: ShadowData, considered: int) -> str:
+    counts = []
+    if shadow.rejected:
+        counts.append(f"rejects {shadow.rejected:,} of {in_words(considered, 'node')}")
+    if shadow.errors:
+        counts.append(f"cannot be evaluated on {shadow.errors:,}")
+    return f" ({', '.join(counts)})" if counts else ""
+
+
+def _instead(shadow: ShadowData, node: str | None) -> str:
+    if not shadow.disagrees:
+        return "agrees"
+    if shadow.node is None:
+        return f"disagrees, and would have taken no node, not {node}"
+    if shadow.node != node:
+        return f"disagrees, and would have taken {shadow.node}, not {node}"
+    devices = "; ".join(f"{name} {', '.join(map(str, at))}" for name, at in shadow.devices.items())
+    return f"disagrees, and would have taken {devices} of the same node"
 
 
 # --- why not ---

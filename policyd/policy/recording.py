@@ -90,7 +90,7 @@ def decision_data(
         without_devices=refused,
         devices={resource: tuple(at) for resource, at in (taken or {}).items()},
         reasons=dict(decision.reasons),
-        shadow=_shadow_data(decision),
+        shadow=shadow_data(decision),
         nodes=tuple(
             _node_data(verdict, askers)
             for at, verdict in enumerate(nodes)
@@ -101,7 +101,8 @@ def decision_data(
     )
 
 
-def _shadow_data(decision: Decision) -> tuple[ShadowData, ...]:
+def shadow_data(decision: Decision) -> tuple[ShadowData, ...]:
+    """Give what the blocks in shadow mode would have changed."""
     if not has_shadows(decision.ruleset):
         return ()
     return tuple(_shadow(each) for each in shadows(decision))

@@ -116,6 +116,55 @@ def test_json_carries_everything_and_its_keys_are_a_promise() -> None:
     ]
 
 
+def test_what_shadow_rules_would_have_changed_is_told_in_the_table_and_in_json() -> None:
+    shadow = """
+        rule "stricter" {
+          mode shadow
+          require node.labels["disk"] == "ssd" && node.name != "big" because "not big"
+        }
+
+        rule "same" {
+          mode shadow
+          prefer node.labels["disk"] == "ssd"
+        }
+
+        choose {
+          order node.name asc
+        }
+
+        choose {
+          mode shadow
+          order node.name desc
+        }
+    """
+    out = _decide(rules=RULES + shadow).out
+    assert (
+        text("""
+        in shadow mode, so that it changed nothing:
+          rule stricter: disagrees, and would have taken middle, not big (rejects 2 of 3 nodes)
+          rule same: agrees
+          choose: disagrees, and would have taken middle, not big
+        """)
+        in out
+    )
+    (decision,) = json.loads(_decide("-o", "json", rules=RULES + shadow).out)["decisions"]
+    assert [(each["name"], each["disagrees"], each["node"]) for each in decision["shadow"]] == [
+        ("stricter", True, "middle"),
+        ("same", False, "big"),
+        ("choose", True, "middle"),
+    ]
+    assert decision["shadow"][0] == {
+        "block": "rule",
+        "name": "stricter",
+        "place": "rules.expr:16:5",
+        "rejected": 2,
+        "errors": 0,
+        "disagrees": True,
+        "node": "middle",
+        "devices": {},
+    }
+
+
 def test_yaml_says_the_same_as_json() -> None:
     as_json = json.loads(_decide("-o", "json").out)
     assert yaml.safe_load(_decide("-o", "yaml").out) == as_json
@@ -165,7 +214,7 @@ def test_several_pods_are_decided_one_after_another() -> None:
     assert ran.status == 1
     titles = [line for line in ran.out.splitlines() if line.startswith("pod ")]
     assert titles == [
-        "pod shop/web: fits 2 of 3 nodes, best on middle",
+        "pod shop/web: fits 2 of 3 nodes, best on big",
         "pod default/huge: fits none of 3 nodes",
     ]
     ran = _decide("--pod-name", "shop/web", pod=documents(POD, HUGE))
