@@ -94,7 +94,8 @@ class Watch:
                 self._forget(path)
         new = [path for path in sorted(wanted) if path not in self._watched]
         for path in new:
-            self._watch(path, wanted[path])
+            if path not in self._watched:  # else all were watched anew in the meantime
+                self._watch(path, wanted[path])
         return any(path in self._watched for path in new)
 
     def renew(self) -> None:

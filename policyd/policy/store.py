@@ -6,7 +6,7 @@ decides ever waits for it.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
 from time import perf_counter
 from typing import Final
@@ -26,7 +26,8 @@ class RulesetStore:
     """The rules of one profile, and the sources that they come from.
 
     The lock guards what is newest and the listeners, and orders the outcomes. `state` is one
-    reference to data that never changes, which any thread may read at any time.
+    reference to data that never changes, which any thread may read at any time. Nothing is
+    installed before each provider of sources that is awaited has given what it has.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class RulesetStore:
         *,
         now: Callable[[], Timestamp],
         timer: Callable[[], float] = perf_counter,
+        awaits: Iterable[str] = (),
     ) -> None:
         self.name = name
         self.settings = dict(settings or {})
@@ -44,6 +46,7 @@ class RulesetStore:
         self._timer = timer
         self._lock = Lock()
         self._newest: Sources | None = None
+        self._awaited = set(awaits)
         self._listeners: tuple[Listener, ...] = ()
 
     # --- for readers ---
@@ -79,16 +82,20 @@ class RulesetStore:
         with self._lock:
             self._listeners = (*self._listeners, listener)
 
-    def update(self, offers: Mapping[Origin, Offer | None]) -> Outcome:
+    def update(self, offers: Mapping[Origin, Offer | None], provider: str = "") -> Outcome:
         """Take what some sources give now, or that they are withdrawn (`None`), in one step.
 
         All texts are compiled together. What comes of it is logged and told to the listeners.
+        A provider that is awaited names itself, with all of its sources at its first time.
         """
         with self._lock:
             before, started = self.state, self._timer()
+            was_awaiting = bool(self._awaited)
+            self._awaited.discard(provider)
             newest = _merged(self._newest or (), offers)
-            if newest != self._newest:
-                self._newest = newest
+            is_new = newest != self._newest or was_awaiting
+            self._newest = newest
+            if is_new and not self._awaited:
                 in_force = before.sources if before.ruleset is not None else None
                 self.state = self._after(before, choose(newest, in_force, self.settings))
             seconds = self._timer() - started

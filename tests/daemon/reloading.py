@@ -16,7 +16,10 @@ def rule(name: str, condition: str = "node.ready") -> str:
 
 
 class Reloading(AbstractContextManager):
-    """A running reload of some paths. Leaving it, no thread may be left."""
+    """A running reload of some paths. Leaving it, no thread may be left.
+
+    Files are read on notice only, unless `read_seconds` is given.
+    """
 
     def __init__(self, *paths, clock=None, **options):
         self.before = set(threading.enumerate())
@@ -26,6 +29,7 @@ class Reloading(AbstractContextManager):
         self.told = []
         self._news = threading.Condition()
         self.store.listen(self._hear)
+        options = {"read_seconds": 3600, **options}
         self.reload = FileReload([str(path) for path in paths], self.store, self.clock, **options)
 
     def _hear(self, outcome):
@@ -67,6 +71,12 @@ class Reloading(AbstractContextManager):
     def until_told(self, count):
         """Wait until so many outcomes were told."""
         self.until(lambda _: len(self.told) >= count)
+
+    def until_written_to(self):
+        """Wait until it is noticed that a file is being written."""
+        settling = self.reload._settling
+        with settling._condition:
+            assert settling._condition.wait_for(lambda: settling._open, SECONDS)
 
     @property
     def rules(self):

@@ -155,6 +155,28 @@ def test_a_mounted_config_map_is_replaced_as_a_whole(tmp_path):
         assert all(len(versions) == 1 for versions in seen)
 
 
+def test_a_reading_is_of_one_version_however_often_a_mount_is_replaced(tmp_path):
+    texts = [f"k{at}" for at in range(4)]
+    mount = Mount(tmp_path / "rules", **dict.fromkeys(texts, "0"))
+    done = threading.Event()
+
+    def replace():
+        for at in range(1, 300):
+            mount.write(**dict.fromkeys(texts, str(at)))
+        done.set()
+
+    with ThreadPoolExecutor(1) as pool:
+        replacing = pool.submit(replace)
+        versions = set()
+        while not done.is_set():
+            (offer,) = read_paths([str(mount.folder)]).values()
+            assert offer.faults == ()
+            versions.add(frozenset(text.data for text in offer.texts))
+            assert all(len(version) == 1 for version in versions)
+        replacing.result(SECONDS)
+    assert len(versions) > 1
+
+
 def test_a_bad_version_of_a_mounted_config_map_is_refused(tmp_path):
     mount = Mount(tmp_path / "rules", a=rule("x"))
     with Reloading(mount.folder) as live:
@@ -341,9 +363,11 @@ def test_a_folder_may_be_swapped_for_another(folder, tmp_path):
         folder.rename(tmp_path / "old")
         new.rename(folder)
         live.until_rules("y")
-        (tmp_path / "old" / "a.expr").write_text(rule("old"))
         (folder / "a.expr").write_text(rule("z"))
         live.until_rules("z")
+        (tmp_path / "old" / "a.expr").write_text(rule("old"))
+        (folder / "a.expr").write_text(rule("w"))
+        live.until_rules("w")
 
 
 def test_a_folder_above_may_vanish_and_return(tmp_path):
@@ -377,7 +401,9 @@ def test_a_half_written_file_is_not_read_until_it_is_closed(folder):
         with (folder / "a.expr").open("w") as file:
             file.write(rule("first"))  # which would be a rule set by itself
             file.flush()
-            clock.seconds += OPEN_SECONDS / 2
+            live.until_written_to()
+            clock.seconds += OPEN_SECONDS * 0.9
+            assert live.reload._settling._left() > 0
             file.write(rule("second"))
         _poked(live, clock, lambda state: rules_of(state) == ["first", "second"])
         assert live.results == [["installed"], ["installed"]]

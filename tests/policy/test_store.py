@@ -295,6 +295,24 @@ def test_a_bad_source_may_also_be_withdrawn_at_the_start():
     assert told.rules == ["x"]
 
 
+def test_nothing_is_installed_before_all_that_is_awaited_is_there():
+    store = RulesetStore("policyd", now=Stopwatch().now, awaits=["files", "maps"])
+    assert results(store.update({A: of(A, rule("x"))}, "files")) == ["unchanged"]
+    assert store.current is None
+    assert store.refused is None
+    assert results(store.update({}, "maps")) == ["installed"]
+    assert store.texts == (Text("a/1.expr", rule("x")),)
+    assert results(store.update({B: of(B, rule("y"))}, "maps")) == ["installed"]
+
+
+def test_of_two_changes_that_exclude_each_other_the_first_source_goes_in():
+    told = Told()
+    told.give(a=rule("x"), b=rule("y"))
+    told.give(a=rule("same"), b=rule("same"))
+    assert told.rules == ["same", "y"]
+    assert told.store.refused.names == ("b",)
+
+
 def test_one_good_and_one_bad_change_at_once_are_installed_and_refused():
     told = Told()
     told.give(a=rule("x"), b=rule("y"))
