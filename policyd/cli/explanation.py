@@ -19,6 +19,7 @@ from policyd.cli.verdicts import number, shadow_lines
 from policyd.language.cells import visible
 from policyd.language.suggest import closest
 from policyd.policy.record import (
+    COMPARED,
     DecisionData,
     Group,
     NeedData,
@@ -298,7 +299,8 @@ def _changes(decision: DecisionData) -> Iterator[Line]:
 def _where(group: Group) -> str:
     if group.count == 1:
         return str(group.example)
-    return f"{group.example}, the nearest of {group.count:,} such nodes"
+    nearest = "the nearest" if group.count <= COMPARED else "one"
+    return f"{group.example}, {nearest} of {group.count:,} such nodes"
 
 
 def _needs(node: NodeData) -> dict[str, dict[str, None]]:

@@ -14,6 +14,9 @@ import msgspec
 VERSION: Final = 1
 """The version of a record's shape: it grows when a reader of the old one would misread the new."""
 
+COMPARED: Final = 500
+"""Among how many nodes of a group those nearest to being feasible are looked for."""
+
 
 class RecordError(Exception):
     """A text that is no record, or one of a version that is not known here."""
@@ -128,8 +131,9 @@ class Group(_Data, frozen=True, kw_only=True):
     `unmet` is how many requirements are not met on each of them; a shadow rule's do not count.
     `changes` is how many things would have to be otherwise on the example for the pod to fit
     there: several requirements may need the same. Groups stand in the order of it.
-    `names` are some of them, those nearest to being feasible first; `example` is the first of
-    them, whose verdicts stand among the nodes. `rules` are the names of the rules that reject.
+    `names` are some of them, those nearest to being feasible first (of a group of more than
+    `COMPARED`, the nearest of as many); `example` is the first of them, whose verdicts stand among
+    the nodes. `rules` are the names of the rules that reject.
     `lowest` and `highest` are the bounds of the totals of nodes that fit.
     """
 

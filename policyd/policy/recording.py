@@ -12,6 +12,7 @@ from policyd.model.pod import Pod
 from policyd.policy.decide import Decision, NodeVerdict, Rejection, RuleVerdict, Scored
 from policyd.policy.missing import Asker, Need, distance
 from policyd.policy.record import (
+    COMPARED,
     DecisionData,
     ErrorData,
     Group,
@@ -40,9 +41,6 @@ SMALL: Final = 12
 
 GROUP_NAMES: Final = 8
 """How many nodes of a group are named."""
-
-_COMPARED: Final = 500
-"""Among how many nodes of a group the nearest to being feasible are looked for."""
 
 
 def ruleset_data(ruleset: Ruleset) -> RulesetData:
@@ -205,7 +203,7 @@ def _group(nodes: Sequence[NodeVerdict], askers: _Askers) -> tuple[Group, tuple[
     if first.fits:
         ordered, nearest = list(nodes), (0, 0.0)
     else:
-        away = [(askers.distance(node), node) for node in nodes[:_COMPARED]]
+        away = [(askers.distance(node), node) for node in nodes[:COMPARED]]
         away.sort(key=itemgetter(0))  # stable: of equal ones the first by name
         ordered, nearest = [node for _, node in away], away[0][0]
     rejecting = [verdict for verdict in first.verdicts if verdict.rejects]
