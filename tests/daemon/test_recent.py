@@ -2,8 +2,9 @@
 
 import gc
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from threading import Barrier, Thread
+from threading import Barrier
 
 import msgspec
 import pytest
@@ -283,13 +284,11 @@ def test_many_threads_decide_and_ask_at_once():
             if len(recent.listed()) > 30:
                 wrong.append("too many are kept")
 
-    threads = [Thread(target=decides, args=(attempts,)) for attempts in told]
-    threads += [Thread(target=asks, args=(at,)) for at in range(8)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join(timeout=60)
-    assert not any(each.is_alive() for each in threads)
+    with ThreadPoolExecutor(16) as threads:
+        done = [threads.submit(decides, attempts) for attempts in told]
+        done += [threads.submit(asks, at) for at in range(8)]
+        for each in done:
+            each.result(timeout=60)
     assert not wrong
     assert len(recent.listed()) == 30
     alone = RecentDecisions()
