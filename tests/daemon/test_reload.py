@@ -485,7 +485,7 @@ def test_without_notices_of_the_kernel_files_are_looked_at_and_the_log_says_so(f
 
 
 def test_where_a_limit_is_reached_later_files_are_looked_at_from_then_on(folder, caplog):
-    class Short(type(Observer())):
+    class Short(Observer):
         """An observer that may watch one folder only."""
 
         def schedule(self, *arguments, **options):
