@@ -34,11 +34,15 @@ class StaleDecisionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """A pod on a node; `assumed` until the cluster confirms it."""
+    """A pod on a node; `assumed` until the cluster confirms it.
+
+    `waited` says that the cluster knew it before, and so will again if it is forgotten.
+    """
 
     pod: Pod
     node: str
     assumed: bool
+    waited: bool
 
 
 class Cache:
@@ -88,7 +92,6 @@ class Cache:
                 self._waiting.discard(key)
                 self._remove(key)
             elif pod.nodeName:
-                self._waiting.discard(key)
                 self._remove(key)
                 self._place(pod, pod.nodeName, assumed=False)
             elif key not in self._placed:
@@ -133,7 +136,6 @@ class Cache:
                 raise StaleDecisionError(f"pod {pod.namespace}/{pod.name} is on a node already")
             if self._get(node.name) is not node:
                 raise StaleDecisionError(f"node {node.name} changed since the decision")
-            self._waiting.discard(key_of(pod))
             self._place(pod, node.name, assumed=True)
 
     def forget(self, pod: Pod) -> None:
@@ -142,7 +144,8 @@ class Cache:
             placed = self._placed.get(key_of(pod))
             if placed is not None and placed.assumed:
                 self._remove(key_of(pod))
-                self._waiting.add(key_of(pod))
+                if placed.waited:
+                    self._waiting.add(key_of(pod))
 
     # --- to look at ---
 
@@ -232,7 +235,9 @@ class Cache:
             self._journal.add(at)
 
     def _place(self, pod: Pod, name: str, *, assumed: bool) -> None:
-        self._placed[key_of(pod)] = _Placed(pod, name, assumed)
+        key = key_of(pod)
+        self._placed[key] = _Placed(pod, name, assumed, key in self._waiting)
+        self._waiting.discard(key)
         self._assumed += assumed
         self._moved += 1
         node = self._get(name)

@@ -4,10 +4,11 @@ import threading
 
 import pytest
 
+from policyd.scheduler.profile import Profiles
 from policyd.scheduler.protocols import Remedy
 from policyd.scheduler.queue import SchedulingQueue
 from tests.policy.build import as_pod, pod
-from tests.scheduler.fakes import HandClock
+from tests.scheduler.fakes import HandClock, HandProfile
 
 
 @pytest.fixture
@@ -237,3 +238,196 @@ def test_close_wakes_all_who_wait(queue):
     for thread in threads:
         thread.join()
     assert got == [None] * 3
+
+
+# --- profiles ---
+
+
+def named(name, scheduler):
+    manifest = pod(name)
+    manifest["metadata"]["uid"] = name
+    if scheduler:
+        manifest["spec"]["schedulerName"] = scheduler
+    return as_pod(manifest)
+
+
+def profiles(*names, default=None):
+    return Profiles([HandProfile(None, name) for name in names], default)
+
+
+def test_pods_of_no_profile_are_counted_and_said_and_not_tried(clock, caplog):
+    caplog.set_level("INFO")
+    queue = SchedulingQueue(clock, profile_of=profiles("red").name_of)
+    for name in ("a", "b"):
+        queue.add(named(name, "volcano"))
+    queue.add(named("c", "red"))
+    queue.add(named("d", None))
+    assert queue.ignored() == {"volcano": 2, "default-scheduler": 1}
+    assert [popped(queue) for _ in range(2)] == ["c", None]
+    assert caplog.text.count("'volcano', which is no profile here") == 1
+    queue.add(named("a", "volcano"))
+    queue.delete(named("b", "volcano"))
+    assert queue.ignored() == {"volcano": 1, "default-scheduler": 1}
+
+
+def test_pods_that_name_no_scheduler_go_to_the_default_where_nobody_else_is_there(clock):
+    queue = SchedulingQueue(clock, profile_of=profiles("red", default="red").name_of)
+    queue.add(named("a", None))
+    queue.add(named("b", "default-scheduler"))
+    queue.add(named("c", "other"))
+    assert [popped(queue) for _ in range(3)] == ["a", "b", None]
+
+
+def test_two_profiles_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="two profiles are called 'red'"):
+        profiles("red", "red")
+
+
+def test_new_rules_of_a_profile_bring_back_only_its_pods(clock):
+    queue = SchedulingQueue(clock, profile_of=profiles("red", "blue").name_of)
+    for name in ("red", "blue"):
+        queue.add(named(f"p-{name}", name))
+        reject(queue, queue.pop(0), "node.labels", ruleset="old")
+    queue.rules_changed("blue", "new")
+    assert [popped(queue) for _ in range(2)] == ["p-blue", None]
+
+
+def test_only_rules_that_rejected_the_pod_bring_it_back_when_they_change(queue):
+    for name in "ab":
+        queue.add(make(name))
+        queue.unschedulable(
+            queue.pop(0),
+            reads=frozenset({"node.labels"}),
+            ruleset="one",
+            reason="no",
+            rules=frozenset({f"rule-{name}"}),
+        )
+    queue.rules_changed("", "two", frozenset({"rule-b", "rule-c"}))
+    assert [popped(queue) for _ in range(2)] == ["b", None]
+    queue.rules_changed("", "three", frozenset({"rule-a"}))
+    assert popped(queue) == "a"
+
+
+def test_rules_that_changed_while_the_pod_was_decided_on_are_not_missed(queue):
+    queue.add(make("a"))
+    queued = queue.pop(0)
+    queue.rules_changed("", "new")
+    reject(queue, queued, "node.labels", ruleset="old")
+    assert popped(queue) == "a"
+    reject(queue, queued, "node.labels", ruleset="new")
+    assert popped(queue) is None
+
+
+def test_new_rules_bring_back_at_once_who_backs_off(queue):
+    queue.add(make("a"))
+    queue.failed(queue.pop(0), Remedy.RETRY_WITH_BACKOFF, "too slow")
+    queue.rules_changed("", "new")
+    assert popped(queue) == "a"
+
+
+# --- how long ---
+
+
+def test_backoff_counts_from_the_last_attempt_and_not_from_the_change(queue, clock):
+    queue.add(make("a"))
+    reject(queue, queue.pop(0), "node.used")
+    clock.seconds = 0.4
+    queue.changed(frozenset({"node.used"}))
+    assert queue.next_time() == 1
+    clock.seconds = 1
+    reject(queue, queue.pop(0), "node.used")
+    clock.seconds = 60
+    queue.changed(frozenset({"node.used"}))
+    assert popped(queue) == "a"
+
+
+def test_errors_and_rejections_back_off_by_their_own_numbers(queue, clock):
+    queue.add(make("a"))
+    waits = []
+    for is_error in (True, True, False, True):
+        queued = queue.pop(0)
+        if is_error:
+            queue.failed(queued, Remedy.RETRY_WITH_BACKOFF, "broken")
+        else:
+            reject(queue, queued, "node.used")
+            queue.changed(frozenset({"node.used"}))
+        waits.append(queue.next_time() - clock.seconds)
+        clock.seconds = queue.next_time()
+    assert waits == [1, 2, 1, 1]
+
+
+def test_what_fails_at_once_again_and_again_backs_off(queue):
+    queue.add(make("a"))
+    for _ in range(4):
+        queue.failed(queue.pop(0), Remedy.RETRY_AT_ONCE, "stale")
+    assert queue.counts()["backoff"] == 1
+
+
+def test_a_pod_that_waits_too_long_is_tried_again_and_known_by_it(clock):
+    queue = SchedulingQueue(clock, longest_wait=300)
+    queue.add(make("a"))
+    reject(queue, queue.pop(0), "node.labels")
+    assert queue.next_time() == 300
+    clock.seconds = 299
+    assert popped(queue) is None
+    clock.seconds = 330
+    queued = queue.pop(0)
+    assert queued.flushed
+    assert queue.incoming()["active", "UnschedulableTimeout"] == 1
+    reject(queue, queued, "node.labels")
+    queue.changed(frozenset({"node.labels"}))
+    clock.seconds = 340
+    assert not queue.pop(0).flushed
+
+
+def test_what_brought_pods_where_they_are_is_counted(queue, clock):
+    queue.add(make("a"))
+    queue.add(make("b", gates=["g"]))
+    reject(queue, queue.pop(0), "node.used")
+    queue.changed(frozenset({"node.used"}))
+    clock.seconds = 1
+    reject(queue, queue.pop(0), "node.used")
+    clock.seconds = 10
+    queue.changed(frozenset({"node.used"}))
+    queue.update(make("b"))
+    assert queue.incoming() == {
+        ("active", "PodAdd"): 1,
+        ("gated", "PodAdd"): 1,
+        ("unschedulable", "ScheduleAttemptFailure"): 2,
+        ("backoff", "ClusterChange"): 1,
+        ("active", "BackoffComplete"): 1,
+        ("active", "ClusterChange"): 1,
+        ("active", "PodUpdate"): 1,
+    }
+
+
+def test_a_failure_that_a_person_must_mend_waits_for_the_pod_itself(queue, clock):
+    queue.add(make("a"))
+    queue.failed(queue.pop(0), Remedy.NEEDS_PERSON, "no such claim")
+    clock.seconds = 20
+    queue.changed(frozenset({"node", "cluster"}))
+    assert popped(queue) is None
+    queue.update(make("a", priority=3))
+    assert popped(queue) == "a"
+
+
+def test_a_pod_of_the_same_name_is_another_pod(queue):
+    manifest = pod("a")
+    first, second = as_pod(manifest), as_pod(manifest)
+    queue.add(first)
+    queued = queue.pop(0)
+    queue.delete(first)
+    queue.add(second)
+    other = queue.pop(0)
+    queue.done(queued)
+    queue.failed(queued, Remedy.RETRY_AT_ONCE, "late")
+    assert queue.holds(other)
+    assert not queue.holds(queued)
+
+
+def test_gates_that_come_while_a_pod_is_in_flight_hold_it_afterwards(queue):
+    queue.add(make("a"))
+    queued = queue.pop(0)
+    queue.update(make("a", gates=["g"]))
+    queue.failed(queued, Remedy.RETRY_WITH_BACKOFF, "broken")
+    assert queue.where(queued.pod) == "gated"
