@@ -92,8 +92,9 @@ conformance: $(VENV)/dev.stamp ## the CEL and Kubernetes cases of $POLICYD_SHARE
 	$(BIN)/python tests/conformance/run.py
 
 .PHONY: bench
-bench: $(VENV)/bench.stamp ## times of the parser, the checker and the interpreter, beside its peers
+bench: $(VENV)/bench.stamp $(VENV)/dev.stamp ## times of the language beside its peers, and of a reload
 	$(BIN)/python -m pytest tests/bench --benchmark-only $(ARGS)
+	$(BIN)/python tests/bench/reload.py
 
 .PHONY: fuzz
 fuzz: $(VENV)/fuzz.stamp ## long: every fuzz target for FUZZ_SECONDS each, then the deep properties
