@@ -134,7 +134,7 @@ class _Seen:
     since: float
     written: int = 1
     left_out: int = 0
-    last: logging.LogRecord | None = None
+    fields: dict[str, Any] | None = None  # of the first that was left out
 
 
 class Repeats:
@@ -164,8 +164,8 @@ class Repeats:
         """Take note of one that is not written."""
         seen = self._seen[key]
         seen.left_out += 1
-        if seen.last is None:
-            seen.last = _bare(record)
+        if seen.fields is None:
+            seen.fields = _bare(record)
 
     def over(self, now: float) -> list[_Seen]:
         """Forget those whose time is over, and those that are too many; give what they were."""
@@ -184,12 +184,13 @@ class Repeats:
         return found
 
 
-def _bare(record: logging.LogRecord) -> logging.LogRecord:
-    """Give a message to be repeated later, without what it would keep alive."""
+def _bare(record: logging.LogRecord) -> dict[str, Any]:
+    """Give a message to be repeated later, without its time and what it would keep alive."""
     fields = {**record.__dict__, "exc_info": None, "exc_text": None, "stack_info": None}
+    del fields["created"]
     if not isinstance(record.msg, dict):
         fields |= {"msg": record.getMessage(), "args": ()}
-    return logging.makeLogRecord(fields)
+    return fields
 
 
 def _keys(record: logging.LogRecord) -> tuple[Hashable, Hashable]:
@@ -199,7 +200,7 @@ def _keys(record: logging.LogRecord) -> tuple[Hashable, Hashable]:
     if given is not None:
         return (kind, given), (kind, given)
     error = record.exc_info[1] if record.exc_info else None
-    return (kind, record.getMessage(), repr(error)), kind
+    return (record.name, record.levelno, record.getMessage(), repr(error)), kind
 
 
 class _Handler(logging.StreamHandler[TextIO]):
@@ -250,9 +251,9 @@ class _Handler(logging.StreamHandler[TextIO]):
 
     def _tell(self, seen: list[_Seen]) -> None:
         for each in seen:
-            if each.left_out and each.last is not None:
-                each.last.left_out = each.left_out
-                super().emit(each.last)
+            if each.left_out and each.fields is not None:
+                again = {**each.fields, "left_out": each.left_out}
+                super().emit(logging.makeLogRecord(again))
 
 
 # --- fields ---
