@@ -24,7 +24,7 @@ def log_outcome(outcome: Outcome) -> None:
         _log_installed(outcome)
     elif outcome.is_repaired:
         _LOG.info(
-            "the rules of %s are again what is in force, %s",
+            "the newest rules of %s are again those in force, %s",
             *(outcome.profile, _hash(outcome.state)),
             extra=_fields(outcome),
         )
@@ -44,8 +44,10 @@ def _log_refusal(outcome: Outcome, refusal: Refusal) -> None:
         message = "no rules are in force for %s: those of %s are refused"
         _LOG.error(message, outcome.profile, names, extra=_fields(outcome))
         return
-    message = "the rules of %s stay in force for %s, %s, until they are repaired"
-    _LOG.error(message, names, outcome.profile, _hash(in_force), extra=_fields(outcome))
+    message = (
+        "rules %s stay in force for %s: newer ones of %s are held back until they are repaired"
+    )
+    _LOG.error(message, _hash(in_force), outcome.profile, names, extra=_fields(outcome))
 
 
 def _log_installed(outcome: Outcome) -> None:
@@ -57,7 +59,7 @@ def _log_installed(outcome: Outcome) -> None:
             fault = Fault.of(found)
             _LOG.warning("rules: %s", fault, extra={**_fields(outcome), **_place(fault)})
     _LOG.info(
-        "rules installed for %s: %s, %d rules in %d files",
+        "rules installed for %s: %s (rules: %d, files: %d)",
         *(outcome.profile, ruleset.hash, len(ruleset.rules), len(outcome.state.texts)),
         extra=_fields(outcome),
     )

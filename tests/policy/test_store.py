@@ -406,9 +406,10 @@ def test_what_is_refused_is_logged_with_file_line_and_message(caplog):
     assert refused.getMessage() == "rules refused: a/1.expr:3:27: node has no field `lables`"
     assert (refused.file, refused.line, refused.code) == ("a/1.expr", 3, "E203")
     assert refused.levelno == logging.ERROR
-    assert "stay in force" in stays.getMessage()
+    assert stays.getMessage().startswith(f"rules {installed.ruleset} stay in force for policyd: ")
+    assert "newer ones of a are held back" in stays.getMessage()
     assert repaired.levelno == logging.INFO
-    assert "again what is in force" in repaired.getMessage()
+    assert "again those in force" in repaired.getMessage()
 
 
 def test_a_refusal_at_the_start_says_that_nothing_is_in_force(caplog):
