@@ -1,5 +1,6 @@
 """Starts the daemon that the options of `policyd run` describe, and waits for its end."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ import click
 from policyd.cli.failure import Failure
 from policyd.cli.inputs import read_inputs
 from policyd.cli.request import Request
+from policyd.cli.version import facts
 from policyd.model.snapshot import Snapshot
 from policyd.scheduler.profile import DEFAULT_NAME
 from policyd.values.errors import ValueFault
@@ -66,8 +68,11 @@ def _run(
 ) -> int:
     from policyd.daemon.embedded import EmbeddedFeed  # noqa: PLC0415 - may not be installed
     from policyd.daemon.logs import configure_logs  # noqa: PLC0415 - as above
+    from policyd.daemon.observe import tell_build  # noqa: PLC0415 - as above
     from policyd.daemon.run import ProfileConfig, RunConfig, run  # noqa: PLC0415 - as above
     from policyd.daemon.server import ListenError  # noqa: PLC0415 - as above
+    from policyd.daemon.tracing import make_tracer  # noqa: PLC0415 - as above
+    from policyd.metrics import Metrics  # noqa: PLC0415 - as above
 
     config = RunConfig(
         profiles=tuple(ProfileConfig(name, paths) for name, paths in profiles.items()),
@@ -79,12 +84,23 @@ def _run(
         default_profile=next(iter(profiles)),
         debug=options.debug,
     )
-    logs = configure_logs(options.log_level, options.log_form)
+    metrics = Metrics()
+    tell_build(metrics, **facts())
+    logs = configure_logs(options.log_level, options.log_form, metrics=metrics)
+    traces = make_tracer(os.environ, ignored=metrics.trace_contexts_ignored.inc)
     try:
-        return run(config, lambda site: EmbeddedFeed(site, dump, options.watch_pods), click.echo)
+        return run(
+            config,
+            lambda site: EmbeddedFeed(site, dump, options.watch_pods),
+            click.echo,
+            metrics=metrics,
+            traces=traces,
+        )
     except ListenError as error:
         raise Failure(error.message, error.place, error.remedy) from None
     finally:
+        if traces is not None:
+            traces.close()
         logs.close()
 
 

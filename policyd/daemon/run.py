@@ -13,6 +13,13 @@ from typing import Final, Protocol
 
 from policyd.daemon.clock import SystemClock
 from policyd.daemon.health import Check, Health, ping, rules_in_force, threads_move
+from policyd.daemon.observe import (
+    observer,
+    watch_cache,
+    watch_pool,
+    watch_queue,
+    watch_rules,
+)
 from policyd.daemon.recent import RecentDecisions
 from policyd.daemon.reload import FileReload
 from policyd.daemon.server import Server
@@ -23,7 +30,7 @@ from policyd.policy.outcome import Outcome
 from policyd.policy.store import RulesetStore
 from policyd.scheduler.cache import Cache
 from policyd.scheduler.changes import changed_rules
-from policyd.scheduler.cycle import DEADLINE_SECONDS, Attempt, Observer, Scheduler
+from policyd.scheduler.cycle import DEADLINE_SECONDS, Observer, Scheduler
 from policyd.scheduler.profile import DEFAULT_NAME, Profiles
 from policyd.scheduler.protocols import Clock, Cluster
 from policyd.scheduler.queue import LONGEST_WAIT_SECONDS, SchedulingQueue
@@ -118,12 +125,13 @@ class Daemon:
         connect: Connect,
         *,
         clock: Clock | None = None,
-        observers: Sequence[Observer] = (),
+        metrics: Metrics | None = None,
+        traces: Observer | None = None,
         changed: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.config = config
         self.clock = clock or SystemClock()
-        self.metrics = Metrics()
+        self.metrics = metrics or Metrics()
         self.threads = Threads(self.clock, changed)
         self._changed = changed
         self._has_rules = Event()
@@ -144,7 +152,7 @@ class Daemon:
             cache=self.cache,
             queue=self.queue,
             profile_of=self.profiles.of,
-            observer=_All((self.recent, *observers)),
+            observer=observer(self.metrics, recent=self.recent, traces=traces),
             deadline_seconds=config.deadline_seconds,
         )
         self.reloads = [
@@ -159,6 +167,7 @@ class Daemon:
                 Check("shutdown", self._ending),
             ),
         )
+        self._watch()
         self.server = Server(
             config.host,
             config.port,
@@ -169,6 +178,13 @@ class Daemon:
             rules=self.stores,
             debug=config.debug,
         )
+
+    def _watch(self) -> None:
+        """Have the metrics follow the parts."""
+        watch_queue(self.metrics, self.queue, self.clock)
+        watch_cache(self.metrics, self.cache)
+        watch_pool(self.metrics, self.pool.counts)
+        watch_rules(self.metrics, self.stores)
 
     # --- its life ---
 
@@ -251,27 +267,13 @@ class Daemon:
         return "it is ending" if self.threads.stopping.is_set() else None
 
 
-class _All:
-    """Observers as one: what one of them does wrong does not concern the others."""
-
-    def __init__(self, observers: Sequence[Observer]) -> None:
-        self._observers = observers
-
-    def attempted(self, attempt: Attempt) -> None:
-        """Tell all of an attempt."""
-        for observer in self._observers:
-            try:
-                observer.attempted(attempt)
-            except Exception:  # noqa: BLE001 - who watches must not stop who works
-                _LOG.exception("an attempt could not be noted by %s", type(observer).__name__)
-
-
 def run(
     config: RunConfig,
     connect: Connect,
     say: Callable[[str], None],
     *,
-    observers: Sequence[Observer] = (),
+    metrics: Metrics | None = None,
+    traces: Observer | None = None,
 ) -> int:
     """Run a daemon until a signal ends it, and give the exit status. By the main thread only.
 
@@ -288,7 +290,7 @@ def run(
                 died.append(thread)
             signals.wake()
 
-        daemon = Daemon(config, connect, observers=observers, changed=changed)
+        daemon = Daemon(config, connect, metrics=metrics, traces=traces, changed=changed)
         daemon.start()
         try:
             _wait(daemon, signals, died, say)
