@@ -133,9 +133,9 @@ class FileReload:
         self._follow()
 
     def _offer(self, reading: Offers) -> None:
+        self._store.update(reading)
         self._offered = reading
         self._next_read = self._clock.monotonic() + self._read_seconds
-        self._store.update(reading)
 
     def _follow(self) -> None:
         """Watch what was read; what has changed before it was watched counts as a change."""

@@ -171,6 +171,13 @@ class Outcome:
         return self.state.generation != self.before.generation
 
     @property
+    def accepted(self) -> tuple[str, ...]:
+        """Name the sources whose texts in force are others than before, or are no more."""
+        now, before = dict(self.state.sources), dict(self.before.sources)
+        origins = sorted({*now, *before})
+        return tuple(o.name for o in origins if now.get(o) != before.get(o))
+
+    @property
     def refusal(self) -> Refusal | None:
         """Give the refusal, if it is a new one."""
         now, before = self.state.refusal, self.before.refusal

@@ -94,10 +94,10 @@ class RulesetStore:
             self._awaited.discard(provider)
             newest = _merged(self._newest or (), offers)
             is_new = newest != self._newest or was_awaiting
-            self._newest = newest
             if is_new and not self._awaited:
                 in_force = before.sources if before.ruleset is not None else None
                 self.state = self._after(before, choose(newest, in_force, self.settings))
+            self._newest = newest
             seconds = self._timer() - started
             names = tuple(origin.name for origin in sorted(offers))
             outcome = Outcome(self.name, names, before, self.state, self._now(), seconds)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from policyd.language.limits import MAX_SOURCE
 from policyd.language.source import Source
 from policyd.policy import choice
+from policyd.policy import store as store_module
 from policyd.policy.choice import MOST_TRIES, RefusedError, compile_sources
 from policyd.policy.load import load
 from policyd.policy.outcome import Fault, Offer, Origin, Result, Text
@@ -226,6 +227,17 @@ def test_a_fault_of_the_compiler_refuses_the_text_and_goes_no_further(monkeypatc
     assert "could not be compiled" in caplog.text
 
 
+def test_what_could_not_even_be_tried_is_tried_when_it_is_offered_again(monkeypatch):
+    told = Told()
+    told.give(a=rule("x"))
+    with monkeypatch.context() as patched:
+        patched.setattr(store_module, "choose", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            told.give(a=rule("y"))
+    assert told.rules == ["x"]
+    assert results(told.give(a=rule("y"))) == ["installed"]
+
+
 # --- several sources ---
 
 
@@ -318,7 +330,10 @@ def test_one_good_and_one_bad_change_at_once_are_installed_and_refused():
     told.give(a=rule("x"), b=rule("y"))
     outcome = told.give(a=rule("z"), b=BAD)
     assert results(outcome) == ["installed", "refused"]
+    assert outcome.accepted == ("a",)
+    assert outcome.refusal.names == ("b",)
     assert told.rules == ["z", "y"]
+    assert told.give(a=None).accepted == ("a",)
 
 
 def test_two_changes_that_need_each_other_go_in_though_a_third_is_bad():
