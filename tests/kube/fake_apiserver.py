@@ -263,9 +263,12 @@ class FakeApiServer:
         wanted = (patch.get("metadata") or {}).get("uid")
         if wanted and wanted != old["metadata"]["uid"]:
             raise RefusedError(409, "Precondition failed: UID in precondition does not match")
-        new = _merged(old, patch)
-        new["metadata"].pop("resourceVersion", None)
-        return self._replace(plural, new)
+        if (patch.get("metadata") or {}).get("resourceVersion", "") not in (
+            "",
+            old["metadata"]["resourceVersion"],
+        ):
+            raise RefusedError(409, "the object has been modified")
+        return self._replace(plural, _merged(old, patch))
 
     def bind(self, namespace, name, binding):
         pod = self.objects.get(("pods", namespace, name))
