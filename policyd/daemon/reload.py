@@ -88,31 +88,33 @@ class FileReload:
                 return
             try:
                 if has_changed:
-                    self._reload()
+                    self._reload(is_told=self._watch.is_told)
                 elif self._clock.monotonic() >= self._next_read:
                     self._look()
             except Exception:  # noqa: BLE001 - the rules in force stay, and the thread goes on
                 _LOG.exception("rule files could not be reloaded")
                 self._next_read = self._clock.monotonic() + self._read_seconds
 
-    def _reload(self) -> None:
-        """Take over a change that was noticed."""
-        reading = self._settled_reading()
+    def _reload(self, *, is_told: bool) -> None:
+        """Take over a change; `is_told` says whether the end of writing is told of."""
+        reading = self._settled_reading(is_told=is_told)
         if self._settling.is_stopped:
             return  # what was read need not have come to rest
         self._offer(reading)
         self._settling.taken()
         self._follow()
 
-    def _settled_reading(self) -> Offers:
+    def _settled_reading(self, *, is_told: bool) -> Offers:
         while True:
             self._settling.until_quiet()
             reading = read_paths(self._paths)
+            if not is_told:
+                reading = self._read_again(reading)
             if self._settling.is_settled():
-                return reading if self._watch.is_told else self._read_twice(reading)
+                return reading
 
-    def _read_twice(self, reading: Offers) -> Offers:
-        """Read until two readings are the same: what is written is not told of."""
+    def _read_again(self, reading: Offers) -> Offers:
+        """Read until two readings are the same."""
         for _ in range(_MOST_READINGS):
             self._settling.pause()
             again = read_paths(self._paths)
@@ -126,11 +128,12 @@ class FileReload:
         reading = read_paths(self._paths)
         if reading == self._offered:
             self._next_read = self._clock.monotonic() + self._read_seconds
+            self._follow()
         else:
             _LOG.info("rule files have changed without notice")
             self._watch.renew()
-            self._offer(self._read_twice(reading))
-        self._follow()
+            self._settling.changed("")
+            self._reload(is_told=False)
 
     def _offer(self, reading: Offers) -> None:
         self._store.update(reading)
