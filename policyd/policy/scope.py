@@ -26,10 +26,22 @@ from policyd.model.node import Node
 from policyd.model.objects import DERIVED as DERIVATIONS
 from policyd.model.pod import Pod
 from policyd.model.schema import api_types, description
+from policyd.model.storage import Volume
 from policyd.model.workload import Shape
+from policyd.policy.functions.facts import (
+    AffinityDomains,
+    SpreadConstraint,
+    SpreadDomains,
+    VolumeBinding,
+    VolumeClaim,
+)
 
 FACTS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
-    fact.cel_type: fact.FIELDS for fact in (Pod, Node, Namespace, Cluster, Device, Shape)
+    fact.cel_type: fact.FIELDS
+    for fact in (
+        *(Pod, Node, Namespace, Cluster, Device, Shape),
+        *(SpreadConstraint, SpreadDomains, AffinityDomains, VolumeClaim, VolumeBinding, Volume),
+    )
 }
 """The short names of the model's classes: for each field its type and one sentence."""
 

@@ -8,6 +8,14 @@ done with its answer stands in the rules. A function that looks beyond the pod a
 from typing import Final
 
 from policyd.language.declarations import Function
-from policyd.policy.functions import taints
+from policyd.policy.functions import affinity, images, nodes, ports, spread, taints, volumes
 
-FUNCTIONS: Final[tuple[Function, ...]] = (*taints.FUNCTIONS,)
+FUNCTIONS: Final[tuple[Function, ...]] = (
+    *taints.FUNCTIONS,
+    *nodes.FUNCTIONS,
+    *ports.FUNCTIONS,
+    *images.FUNCTIONS,
+    *spread.FUNCTIONS,
+    *affinity.FUNCTIONS,
+    *volumes.FUNCTIONS,
+)
