@@ -272,7 +272,10 @@ def extreme(items: ListVector, *, least: bool) -> Vector:
     filled = np.where(valid, data, fill)
     found = filled.min(axis=-1) if least else filled.max(axis=-1)
     empty = ~valid.any(axis=-1)
-    error = either(items.error, np.asarray(empty)) if empty.any() else items.error
+    error = items.error
+    if empty.any():
+        error = either(error, np.asarray(empty))
+        found = np.where(empty, 0, found)
     return Vector(body.kind, np.asarray(found), error, body.scale)
 
 

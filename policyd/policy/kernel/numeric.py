@@ -232,6 +232,14 @@ def ratio(left: Vector, right: Vector) -> Vector:
     return _masked(Kind.DOUBLE, quotient, either(one.error, other.error))
 
 
+def amount_to_double(operand: Vector) -> Vector:
+    """Give the nearest double of a quantity."""
+    if _largest(operand.data) >= _EXACT:
+        raise Unvectorised("the quotient of such large integers is not exact in doubles")
+    units = operand.data.astype(np.float64) / (NANOS // operand.scale)
+    return _masked(Kind.DOUBLE, units, operand.error)
+
+
 def _negated_amount(operand: Vector) -> Vector:
     return _masked(Kind.QUANTITY, np.negative(operand.data), operand.error, operand.scale)
 
@@ -289,6 +297,7 @@ def _kernels() -> Mapping[str, Kernel]:
         "int64_to_int64": lambda operand: operand,
         "double_to_int64": double_to_int,
         "divide_quantity": ratio,
+        "quantity_to_double": amount_to_double,
         "multiply_quantity_int": scale_amount,
         "multiply_int_quantity": _flipped(scale_amount),
         "quantity_sign": _sign,
