@@ -52,8 +52,14 @@ env: $(VENV)/dev.stamp ## create the environment with all that check and test ne
 # --- using it -------------------------------------------------------------------------------
 
 .PHONY: demo
-demo: $(VENV)/base.stamp ## evaluate the shipped GPU rules for an example pod on the sample cluster
-	$(BIN)/policyd eval rules/gpu.expr --pod examples/gpu-pod.yaml
+demo: $(VENV)/base.stamp ## place the example pods on the sample cluster, and explain the one that waits
+	@mkdir -p build
+	$(BIN)/policyd simulate $(DEMO_RULES) --pods examples/demo/pods.yaml --record build/demo.jsonl || [ $$? -eq 1 ]
+	@echo
+	$(BIN)/policyd explain research/resnet-train-0 --from build/demo.jsonl || [ $$? -eq 1 ]
+
+# Status 1 says that a pod waits, as one does here.
+DEMO_RULES := rules/fit.expr rules/gpu.expr rules/headroom.expr
 
 # --- checking it ----------------------------------------------------------------------------
 

@@ -34,12 +34,13 @@ from policyd.policy.record import (
 Line = tuple[str, str]
 """A line of text, and its style."""
 
-_MOST_CHANGES: Final = 5
+_MOST_CHANGES: Final = 3
 """For how many groups of nodes it is said what would have let the pod fit."""
 
 _COMPARED: Final = 4
 """How many nodes stand side by side."""
 
+_FRACTION: Final = re.compile(r"(\.\d{3})\d+")
 _FREE: Final = re.compile(r'node\.free(?:\["([^"]+)"\]|\.(\w+))')
 
 
@@ -108,16 +109,17 @@ def _all(record: Record) -> Iterator[Line]:
         return
     if record.node is not None and decision.node is not None:
         yield from _why_here(decision)
-    yield from _why_not(decision)
     if not decision.fits:
         yield from _changes(decision)
+    yield from _why_not(decision)
     yield from _shadow(decision)
 
 
 def _head(record: Record) -> Iterator[Line]:
     yield headline(record), "bold"
-    seconds = f"in {record.seconds * 1000:.1f} ms"
-    yield f"decided {record.time} {seconds}, attempt {record.attempt}, decision {record.id}", "dim"
+    took = f"{record.seconds * 1000:.1f} ms"
+    when = _clock_time(record.time)
+    yield f"decided {when} in {took}, attempt {record.attempt}, decision {record.id}", "dim"
     if record.ruleset is not None:
         yield f"under the rule set {record.ruleset.hash} of the profile {record.profile}", "dim"
     if record.result == "scheduled":
@@ -131,7 +133,12 @@ def _head(record: Record) -> Iterator[Line]:
     for earlier in record.earlier[:3]:
         where = f" on {earlier.node}" if earlier.node else ""
         told = f": {earlier.message}" if earlier.message else ""
-        yield f"before: {earlier.time} {earlier.result}{where}{told}", "dim"
+        yield f"before: {_clock_time(earlier.time)} {earlier.result}{where}{told}", "dim"
+
+
+def _clock_time(text: str) -> str:
+    """Give a time without more than milliseconds."""
+    return _FRACTION.sub(r"\1", text)
 
 
 def headline(record: Record) -> str:

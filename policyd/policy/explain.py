@@ -117,7 +117,7 @@ class _Walk:
     def _loop(self, node: ir.Loop) -> Iterator[Finding]:
         """Show the first element that decided, and why it did; else what the loop went over."""
         items = self._parts.value(node.range)
-        if node.body is None or len(node.slots) != 1 or not isinstance(items, list):
+        if node.body is None or not isinstance(items, list | dict):
             yield from self._shown(node)
             return
         for item in self._parts.turns(node):

@@ -85,6 +85,8 @@ class Parts:
             case ir.Local(name=name):
                 value = self.value(node)
                 return name if hasattr(value.__class__, "FIELDS") else shown(value)
+            case ir.MakeMap() | ir.MakeList():
+                return shown(self.value(node))
             case ir.Field(operand=operand, name=name, optional=False, test=False):
                 return f"{self.written(operand)}.{name}"
             case ir.Item(operand=operand, index=index, optional=False):

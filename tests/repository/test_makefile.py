@@ -72,3 +72,13 @@ def test_an_interpreter_that_is_too_old_is_refused_with_what_to_do(tmp_path: Pat
     assert "policyd needs Python 3.11 or newer" in made.stderr
     assert "Python 3.8.1" in made.stderr
     assert "make PYTHON=" in made.stderr
+
+
+def test_the_demo_runs_what_the_readme_shows() -> None:
+    plan = _make("--dry-run", "demo").stdout
+    run = re.findall(r"^\S*/policyd (.+?)(?: \|\| .*)?$", plan, re.MULTILINE)
+    shown = re.findall(
+        r"^\$ policyd (.*build/demo\.jsonl)$", (ROOT / "README.md").read_text(), re.MULTILINE
+    )
+    assert run == shown
+    assert [command.split()[0] for command in run] == ["simulate", "explain"]
