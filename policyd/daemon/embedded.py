@@ -32,3 +32,7 @@ class EmbeddedFeed:
     def problem(self) -> str | None:
         """Say that all is known: it was there from the start."""
         return None
+
+    def is_standby(self) -> bool:
+        """Say that nobody else decides here."""
+        return False

@@ -61,7 +61,8 @@ class RunConfig:
     """What a daemon is told when it starts.
 
     `settings` are the values that are set for parameters, of all profiles. `default_profile`
-    takes the pods that name no scheduler, where no other scheduler is there for them.
+    takes the pods that name no scheduler, where no other scheduler is there for them. `awaits`
+    names the providers of rules, besides files, without which no rules are in force.
     """
 
     profiles: tuple[ProfileConfig, ...]
@@ -72,6 +73,7 @@ class RunConfig:
     deadline_seconds: float = DEADLINE_SECONDS
     default_profile: str | None = None
     debug: bool = True
+    awaits: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = [profile.name for profile in self.profiles]
@@ -81,11 +83,15 @@ class RunConfig:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What a cluster is told of: what it tells of its nodes and pods, and the time."""
+    """What a cluster is told of: what it tells of its nodes and pods, and the time.
+
+    `stores` are for a cluster that also holds rules.
+    """
 
     cache: Cache
     queue: SchedulingQueue
     clock: Clock
+    stores: Sequence[RulesetStore] = ()
 
 
 class Feed(Protocol):
@@ -106,6 +112,10 @@ class Feed(Protocol):
 
     def problem(self) -> str | None:
         """Say why the cluster is not known well enough yet to decide on; nothing where it is."""
+        ...
+
+    def is_standby(self) -> bool:
+        """Say whether another replica decides, while this one is ready to."""
         ...
 
 
@@ -136,13 +146,16 @@ class Daemon:
         self._changed = changed
         self._has_rules = Event()
         now = self.clock.now
-        self.stores = [RulesetStore(p.name, config.settings, now=now) for p in config.profiles]
+        self.stores = [
+            RulesetStore(p.name, config.settings, now=now, awaits=config.awaits)
+            for p in config.profiles
+        ]
         self.profiles = Profiles(self.stores, config.default_profile)
         self.cache = Cache()
         self.queue = SchedulingQueue(
             self.clock, profile_of=self.profiles.name_of, longest_wait=LONGEST_WAIT_SECONDS
         )
-        self.feed = connect(Site(self.cache, self.queue, self.clock))
+        self.feed = connect(Site(self.cache, self.queue, self.clock, self.stores))
         self.pool = WorkerPool(self.clock)
         self.recent = RecentDecisions()
         self.scheduler = Scheduler(
@@ -248,7 +261,7 @@ class Daemon:
         """Decide for one pod, or wait for one; by a deciding thread."""
         if not self._has_rules.wait(seconds):
             return
-        if self.feed.problem() is None:
+        if self.feed.problem() is None and not self.feed.is_standby():
             self.scheduler.schedule_next(seconds)
         else:
             self.threads.stopping.wait(_UNTIL_KNOWN_SECONDS)

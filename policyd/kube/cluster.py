@@ -158,9 +158,13 @@ class KubeCluster:
     def unschedulable(self, pod: Pod, reason: str, message: str) -> None:
         """Write the event `FailedScheduling`, and the condition where it says something new.
 
+        Who lost the lease says nothing: another replica decides by now.
+
         Raises:
             ClusterError: one of them could not be written.
         """
+        if not self._may_bind():
+            return
         self.events.write(_occurrence(pod, WARNING, "FailedScheduling", "Scheduling", message))
         self._put_condition(pod, pod.part(_State), reason, message)
 

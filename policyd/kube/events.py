@@ -166,6 +166,13 @@ class Events:
                 return
         self._send(write)
 
+    def enqueue(self, occurrence: Occurrence) -> None:
+        """Have an event written soon by whoever tends, without waiting for the server."""
+        with self._lock:
+            write = self._next_write(occurrence)
+            if write is not None:
+                self._keep(write)
+
     def tend(self, seconds: float = 0.0) -> None:
         """Send what could not be sent before, and counts of series that are due.
 

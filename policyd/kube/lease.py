@@ -79,9 +79,8 @@ class Timing:
 class LeaderElection:
     """One candidate for a Lease.
 
-    `started` and `lost` are called by the thread that takes turns; after `lost` this candidate
-    does not try again, since what it decided may be outdated: the process ends, as
-    kube-scheduler's does, and its next start is a new candidate.
+    `started` and `lost` are called by the thread that takes turns. Who lost the lease is a
+    candidate like any other from then on: what it knows of the cluster it goes on to learn.
     """
 
     def __init__(
@@ -178,7 +177,7 @@ class LeaderElection:
             self._lose("it could not be renewed in time")
 
     def _lose(self, why: str) -> None:
-        self._renewed, self._is_over = None, True
+        self._renewed = None
         _LOG.error("the lease %s/%s is lost: %s", self._namespace, self._name, why)
         self._lost()
 

@@ -168,6 +168,7 @@ class Reflector(Generic[T]):
         self._counts: Counter[str] = Counter()
         self._contact: float | None = None
         self.has_synced = Event()
+        self.trouble = ""  # why the last call failed; empty where it did not
 
     # --- any thread ---
 
@@ -232,6 +233,7 @@ class Reflector(Generic[T]):
 
     def _note(self, what: str, message: str, *, is_loud: bool = False) -> None:
         self._counts[what] += 1
+        self.trouble = message
         level = logging.WARNING if is_loud else logging.INFO
         _LOG.log(level, "the %s of the cluster: %s", _plural(self.resource.kind), message)
 
@@ -375,6 +377,7 @@ class Reflector(Generic[T]):
             self._version = version
 
     def _heard(self) -> None:
+        self.trouble = ""
         self._contact = self._clock.monotonic()
 
     # --- the copy ---

@@ -21,6 +21,7 @@ class HeldFeed:
         self.begun, self.go = threading.Event(), threading.Event()
         self.told = []
         self.unknown = None
+        self.stands_by = False
 
     def start(self, _threads):
         for made in snapshot(node("a")).nodes:
@@ -31,6 +32,9 @@ class HeldFeed:
 
     def problem(self):
         return self.unknown
+
+    def is_standby(self):
+        return self.stands_by
 
     def bind(self, pod, node):
         self.begun.set()
@@ -111,6 +115,18 @@ def test_nothing_is_decided_while_the_cluster_is_not_known(start):
     assert "[-]cluster failed: pods were not listed yet" in daemon.problems()
     assert daemon.queue.where(a_pod("p")) == "active"
     daemon.feed.unknown = None
+    assert daemon.feed.begun.wait(PATIENCE)
+
+
+def test_a_replica_that_stands_by_is_ready_and_decides_nothing(start):
+    def standing_by(feed):
+        feed.stands_by = True
+
+    daemon = start(standing_by)
+    daemon.feed.inner.create(a_pod("p"))
+    assert daemon.is_ready
+    assert not daemon.feed.begun.wait(0.3)
+    daemon.feed.stands_by = False
     assert daemon.feed.begun.wait(PATIENCE)
 
 

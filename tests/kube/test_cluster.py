@@ -62,11 +62,13 @@ def test_a_pod_is_bound_by_one_call_with_its_uid(server, cluster):
 
 def test_who_lost_the_lease_binds_nothing(server, client, clock):
     web = created(server)
-    leads = [True, False]
-    cluster = KubeCluster(client, clock, Events(client, clock, "host"), lambda: leads.pop())
+    leads = [True, False, False]
+    cluster = KubeCluster(client, clock, Events(client, clock, "host"), leads.pop)
     with pytest.raises(ClusterError, match="another replica decides") as caught:
         cluster.bind(web, "ant")
     assert not caught.value.ambiguous
+    cluster.unschedulable(web, "SchedulerError", caught.value.message)
+    assert len(server.requests("POST", "")) == len(server.requests("PATCH", "")) == 0
     cluster.bind(web, "ant")
     assert len(server.requests("POST", "binding")) == 1
 

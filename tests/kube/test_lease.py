@@ -117,10 +117,34 @@ def test_a_leader_that_cannot_renew_stops_after_ten_seconds(server, one):
     assert one.told == ["started", "lost"]
 
 
-def test_one_that_lost_is_no_candidate_any_more(server, one):
+def test_one_that_stood_still_for_too_long_lost_the_lease_and_stands_for_it_anew(one):
     one.after(0)
-    one.after(10.1)
+    one.after(10.1)  # its thread did not run in between
+    assert one.told == ["started", "lost", "started"]
+    assert one.leads
+
+
+def test_one_that_lost_waits_like_any_other(one, two):
+    one.after(0)
+    two.after(0)
+    one.clock.seconds += 16
+    two.after(16)
+    assert two.leads
+    one.election.turn(0)
     assert one.told == ["started", "lost"]
+    for _ in range(3):
+        two.after(2.1)
+        one.after(2.1)
+    assert two.leads
+    assert not one.leads
+    one.after(14)  # since it saw the last renewal
+    one.after(2.1)
+    assert one.told == ["started", "lost", "started"]
+
+
+def test_one_that_gave_the_lease_back_is_no_candidate_any_more(server, one):
+    one.after(0)
+    one.election.release()
     sent = len(server.seen)
     for _ in range(5):
         one.after(20)

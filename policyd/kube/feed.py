@@ -1,0 +1,140 @@
+"""What reflectors see, told to the scheduler's cache and queue in the right order.
+
+The cache is told before the queue, so that a pod that is tried because of a change is decided on
+a cluster that has it. Called by the reflectors' threads; cache and queue have their own locks.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from policyd.model.namespace import Namespace
+from policyd.model.node import Node
+from policyd.model.pod import Pod
+from policyd.scheduler.cache import Cache
+from policyd.scheduler.changes import (
+    NAMESPACE_CHANGED,
+    NODE_ADDED,
+    NODE_REMOVED,
+    PODS_CHANGED,
+    node_changes,
+    pod_changes,
+)
+from policyd.scheduler.queue import SchedulingQueue
+
+_BOOKKEEPING: Final = frozenset(
+    f"pod.metadata.{field}" for field in ("resourceVersion", "managedFields", "generation")
+)
+"""What changes of a pod with every write to it, and tells nothing."""
+
+
+class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
+    deletion_timestamp: str | None = None
+
+
+class _Deleted(msgspec.Struct, frozen=True):
+    metadata: _Metadata = _Metadata()
+
+
+def is_leaving(pod: Pod) -> bool:
+    """Say whether somebody deleted a pod that is still there: nothing is decided for it."""
+    return pod.part(_Deleted).metadata.deletion_timestamp is not None
+
+
+class _Quiet:
+    """What handlers do where a list is no different from single changes."""
+
+    def listing(self) -> None:
+        """Do nothing: the difference to a new list is told as single changes."""
+
+    def synced(self) -> None:
+        """Do nothing: the reflector itself knows."""
+
+
+class PodFeed(_Quiet):
+    """Pods: those that wait go to the queue, those on a node count there, whoever placed them."""
+
+    def __init__(self, cache: Cache, queue: SchedulingQueue) -> None:
+        self._cache = cache
+        self._queue = queue
+
+    def added(self, new: Pod) -> None:
+        """Take a pod that appeared."""
+        self._take(new)
+
+    def modified(self, old: Pod, new: Pod) -> None:
+        """Take a pod's new state."""
+        if not old.nodeName or not new.nodeName:
+            self._take(new)
+            return
+        self._cache.put_pod(new)
+        if pod_changes(old, new) - _BOOKKEEPING:
+            self._queue.changed(PODS_CHANGED)
+
+    def deleted(self, old: Pod) -> None:
+        """Forget a pod that is gone or has finished, wherever it is."""
+        self._queue.delete(old)
+        if self._cache.remove_pod(old):
+            self._queue.changed(PODS_CHANGED)
+
+    def _take(self, pod: Pod) -> None:
+        self._cache.put_pod(pod)
+        if pod.nodeName:
+            self._queue.delete(pod)
+            self._queue.changed(PODS_CHANGED)  # rules may look for pods on nodes
+        elif pod.is_finished or is_leaving(pod):
+            self._queue.delete(pod)
+        else:
+            self._queue.add(pod)
+
+
+class NodeFeed(_Quiet):
+    """Nodes."""
+
+    def __init__(self, cache: Cache, queue: SchedulingQueue) -> None:
+        self._cache = cache
+        self._queue = queue
+
+    def added(self, new: Node) -> None:
+        """Take a node that appeared."""
+        self._cache.put_node(new)
+        self._queue.changed(NODE_ADDED)
+
+    def modified(self, old: Node, new: Node) -> None:
+        """Take a node's new state."""
+        self._cache.put_node(new)
+        self._queue.changed(node_changes(old, new))
+
+    def deleted(self, old: Node) -> None:
+        """Forget a node; its pods are told of by themselves."""
+        self._cache.remove_node(old.name)
+        self._queue.changed(NODE_REMOVED)
+
+
+class NamespaceFeed(_Quiet):
+    """Namespaces. One that is gone is kept: its pods are gone before it."""
+
+    def __init__(self, cache: Cache, queue: SchedulingQueue) -> None:
+        self._cache = cache
+        self._queue = queue
+
+    def added(self, new: Namespace) -> None:
+        """Take a namespace that appeared."""
+        self._cache.put_namespace(new)
+        self._queue.changed(NAMESPACE_CHANGED)
+
+    def modified(self, old: Namespace, new: Namespace) -> None:
+        """Take a namespace's new state."""
+        del old
+        self.added(new)
+
+    def deleted(self, old: Namespace) -> None:
+        """Do nothing."""
+
+
+def counts_of(reflectors: Mapping[str, Mapping[str, int]]) -> dict[tuple[str, str], int]:
+    """Put the counts of reflectors together, by kind and by what happened."""
+    return {
+        (kind, what): count for kind, counts in reflectors.items() for what, count in counts.items()
+    }
