@@ -4,18 +4,21 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from policyd.cli.failure import Failure
 from policyd.cli.inputs import read_inputs
+from policyd.cli.live import Live, connection_of
 from policyd.cli.request import Request
 from policyd.cli.version import facts
-from policyd.model.snapshot import Snapshot
 from policyd.scheduler.profile import DEFAULT_NAME
 from policyd.values.errors import ValueFault
 from policyd.values.times import SECOND, parse_duration
+
+if TYPE_CHECKING:
+    from policyd.daemon.run import Connect
 
 _NEEDED: Final = frozenset(
     {"prometheus_client", "structlog", "urllib3", "waitress", "watchdog", "werkzeug"}
@@ -28,6 +31,9 @@ class RunOptions:
 
     rules: tuple[str, ...]
     profiles: tuple[str, ...]
+    live: Live | None
+    configmaps: str | None
+    lease: str | None
     cluster: tuple[str, ...]
     watch_pods: str | None
     settings: Mapping[str, str]
@@ -49,11 +55,8 @@ def run_daemon(options: RunOptions) -> int:
     profiles = _profiles(options)
     deadline = _seconds(options.deadline)
     _check_watched(options.watch_pods)
-    snapshot = read_inputs(
-        Request(cluster=options.cluster), needs_pods=False, needs_nodes=False
-    ).snapshot
     try:
-        return _run(options, profiles, deadline, snapshot)
+        return _run(options, profiles, deadline, _cluster(options))
     except ModuleNotFoundError as error:
         if error.name in _NEEDED:
             raise Failure(
@@ -63,11 +66,40 @@ def run_daemon(options: RunOptions) -> int:
         raise
 
 
+def _cluster(options: RunOptions) -> "Connect":
+    """Give what connects the daemon with its cluster.
+
+    Raises:
+        Failure: the dump or the kubeconfig cannot be used.
+    """
+    if options.live is None:
+        from policyd.daemon.embedded import EmbeddedFeed  # noqa: PLC0415 - may not be installed
+
+        request = Request(cluster=options.cluster)
+        dump = read_inputs(request, needs_pods=False, needs_nodes=False).snapshot
+        return lambda site: EmbeddedFeed(site, dump, options.watch_pods)
+    from policyd.daemon.kube_feed import KubeConfig, KubeFeed  # noqa: PLC0415 - as above
+
+    connection = connection_of(options.live)
+    namespace, slash, name = (options.lease or "").rpartition("/")
+    if options.lease and (not name or (slash and not namespace)):
+        raise Failure(f"this names no lease: {options.lease}", "--lease", "write `NAMESPACE/NAME`")
+    config = KubeConfig(
+        connection=connection,
+        rules_namespace=options.configmaps,
+        lease=name or None,
+        namespace=namespace or connection.namespace,
+    )
+    return lambda site: KubeFeed(site, config)
+
+
 def _run(
-    options: RunOptions, profiles: Mapping[str, tuple[str, ...]], deadline: float, dump: Snapshot
+    options: RunOptions,
+    profiles: Mapping[str, tuple[str, ...]],
+    deadline: float,
+    connect: "Connect",
 ) -> int:
-    from policyd.daemon.embedded import EmbeddedFeed  # noqa: PLC0415 - may not be installed
-    from policyd.daemon.logs import configure_logs  # noqa: PLC0415 - as above
+    from policyd.daemon.logs import configure_logs  # noqa: PLC0415 - may not be installed
     from policyd.daemon.observe import tell_build  # noqa: PLC0415 - as above
     from policyd.daemon.run import ProfileConfig, RunConfig, run  # noqa: PLC0415 - as above
     from policyd.daemon.server import ListenError  # noqa: PLC0415 - as above
@@ -81,8 +113,10 @@ def _run(
         port=options.port,
         workers=options.workers,
         deadline_seconds=deadline,
-        default_profile=next(iter(profiles)),
+        # in a live cluster, pods that name no scheduler are the default scheduler's
+        default_profile=None if options.live is not None else next(iter(profiles)),
         debug=options.debug,
+        awaits=("configmaps",) if options.configmaps else (),
     )
     metrics = Metrics()
     tell_build(metrics, **facts())
@@ -91,7 +125,7 @@ def _run(
     try:
         return run(
             config,
-            lambda site: EmbeddedFeed(site, dump, options.watch_pods),
+            connect,
             click.echo,
             metrics=metrics,
             traces=traces,
@@ -114,7 +148,7 @@ def _profiles(options: RunOptions) -> dict[str, tuple[str, ...]]:
     for text in options.profiles:
         name, _, paths = text.partition("=")
         given = tuple(path for path in paths.split(",") if path)
-        if not name or not given:
+        if not name or not (given or options.configmaps):
             raise Failure(f"this is no profile: {text}", "--profile", "write `NAME=PATH`")
         if name in found:
             more = " by --rules" if name == DEFAULT_NAME and options.rules else ""
@@ -122,6 +156,8 @@ def _profiles(options: RunOptions) -> dict[str, tuple[str, ...]]:
                 f"the profile {name} is given already{more}", "--profile", "name each once"
             )
         found[name] = given
+    if not found and options.configmaps:
+        return {DEFAULT_NAME: ()}
     if not found:
         raise Failure("there are no rules", "--rules", "give a file or a directory of rules")
     return found

@@ -228,7 +228,7 @@ class Reflector(Generic[T]):
             self._note("expired", error.message)
             self._version = ""
             return self._backoff.next() if self._backoff.failures else self._backoff.skip()
-        self._note("failure", error.message, is_loud=not error.may_pass)
+        self._note("failure", error.message, is_loud=True)
         return self._backoff.next(error.retry_after)
 
     def _note(self, what: str, message: str, *, is_loud: bool = False) -> None:
