@@ -24,7 +24,7 @@ from policyd.daemon.recent import RecentDecisions
 from policyd.daemon.reload import FileReload
 from policyd.daemon.server import Server
 from policyd.daemon.signals import Signals
-from policyd.daemon.threads import Threads, WorkerPool
+from policyd.daemon.threads import Threads, WorkerPool, short_turns
 from policyd.metrics import Metrics
 from policyd.policy.outcome import Outcome
 from policyd.policy.store import RulesetStore
@@ -295,7 +295,7 @@ def run(
     Raises:
         ListenError: the address cannot be listened on.
     """
-    with Signals() as signals:
+    with short_turns(), Signals() as signals:
         died: list[str] = []
 
         def changed(thread: str) -> None:

@@ -1,12 +1,13 @@
 """The pool does all it takes, in order where it matters; threads end cleanly or are told of."""
 
+import sys
 import threading
 from functools import partial
 
 import pytest
 
 from policyd.daemon.clock import SystemClock
-from policyd.daemon.threads import SILENCE_SECONDS, Threads, WorkerPool
+from policyd.daemon.threads import SILENCE_SECONDS, TURN_SECONDS, Threads, WorkerPool, short_turns
 from tests.scheduler.fakes import HandClock
 
 PATIENCE = 20.0  # seconds that only a broken pool needs
@@ -226,3 +227,11 @@ def test_a_thread_that_is_stuck_counts_as_silent():
     gate.open.set()
     clock.seconds = 0
     assert threads.join(PATIENCE) == []
+
+
+def test_turns_are_short_while_it_runs_and_as_before_afterwards():
+    before = sys.getswitchinterval()
+    with short_turns():
+        assert sys.getswitchinterval() == pytest.approx(TURN_SECONDS)
+        assert before > TURN_SECONDS
+    assert sys.getswitchinterval() == before
