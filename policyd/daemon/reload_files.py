@@ -111,18 +111,20 @@ class _Reader:
             if identity in self._met:
                 return None
             self._met.add(identity)
-            return _content(descriptor)
+            return _content(descriptor, found.st_size)
         finally:
             os.close(descriptor)
 
 
-def _content(descriptor: int) -> bytes:
-    pieces: list[bytes] = []
-    left = MAX_BYTES + 1
-    while left > 0 and (piece := os.read(descriptor, left)):
-        pieces.append(piece)
-        left -= len(piece)
-    return b"".join(pieces)
+def _content(descriptor: int, size: int) -> bytes:
+    """Read to the end, in one go where the file is as long as it said."""
+    data = os.read(descriptor, min(size, MAX_BYTES) + 1)
+    while len(data) > size and len(data) <= MAX_BYTES:
+        more = os.read(descriptor, MAX_BYTES + 1 - len(data))
+        if not more:
+            break
+        data += more
+    return data
 
 
 def _version(folder: Path, names: Sequence[str]) -> Path | None:
