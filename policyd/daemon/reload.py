@@ -19,6 +19,9 @@ from policyd.daemon.threads import Threads
 from policyd.policy.store import RulesetStore
 from policyd.scheduler.protocols import Clock
 
+PROVIDER: Final = "files"
+"""The name under which a store can await the first reading."""
+
 READ_SECONDS: Final = 5.0
 """How often files are read without notice of a change."""
 
@@ -136,7 +139,7 @@ class FileReload:
             self._reload(is_told=False)
 
     def _offer(self, reading: Offers) -> None:
-        self._store.update(reading)
+        self._store.update(reading, PROVIDER)
         self._offered = reading
         self._next_read = self._clock.monotonic() + self._read_seconds
 
