@@ -100,7 +100,7 @@ conformance: $(VENV)/dev.stamp ## the CEL and Kubernetes cases of $POLICYD_SHARE
 .PHONY: bench
 bench: $(VENV)/bench.stamp $(VENV)/dev.stamp ## times of the language beside its peers, and of a reload
 	$(BIN)/python -m pytest tests/bench --benchmark-only $(ARGS)
-	$(BIN)/python tests/bench/reload.py
+	$(if $(ARGS),,$(BIN)/python tests/bench/reload.py)
 
 .PHONY: fuzz
 fuzz: $(VENV)/fuzz.stamp ## long: every fuzz target for FUZZ_SECONDS each, then the deep properties
