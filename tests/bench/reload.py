@@ -178,7 +178,7 @@ def main(tell: Callable[[str], None] = print) -> None:
     with folders[0] as quiet, folders[1] as busy, short_turns():  # as `policyd run` has them
         alone = measure(Path(quiet), under_load=False)
         loaded = measure(Path(busy), under_load=True)
-    tell("| from saving the file, in milliseconds | p50 | p99 |\n| --- | ---: | ---: |")
+    tell("| | p50 | p99 |\n| --- | ---: | ---: |")
     tell(row("new set in force, nothing else runs", alone["in force"]))
     tell(row("new set in force, under load", loaded["in force"]))
     tell(row("first decision under the new set made, under load", loaded["first decision"]))
