@@ -149,12 +149,19 @@ class _Refusal(msgspec.Struct, frozen=True):
     error: _Told
 
 
+def _has_host(url: str) -> bool:
+    try:
+        return bool(urlsplit(url).hostname)
+    except ValueError:
+        return False
+
+
 class _Server:
     """A running policyd, by the URL of its HTTP endpoints."""
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
-        if not urlsplit(url).hostname:
+        if not _has_host(url):
             raise Failure(f"`{url}` is no URL", "--from", "write it as in `http://127.0.0.1:10259`")
 
     def record(self, namespace: str, name: str, nodes: Sequence[str]) -> Record:
