@@ -70,16 +70,23 @@ def _devices(
     return changed(node.devices, pod.charge, held, change), False
 
 
+def _add(
+    totals: TotalMap, amounts: TotalMap, change: Callable[[Quantity, Quantity], Quantity]
+) -> None:
+    for resource, amount in amounts.items():
+        totals[resource] = change(totals[resource], amount)
+
+
 def totals_after(cluster: Cluster, before: Node | None, after: Node | None) -> Cluster:
     """Give the cluster's totals when one node's state became another; none is no node."""
-    allocatable = TotalMap(dict(cluster.allocatable), ZERO)
-    used = TotalMap(dict(cluster.used), ZERO)
-    for node, change in ((before, Quantity.minus), (after, Quantity.plus)):
-        if node is None:
-            continue
-        for totals, amounts in ((allocatable, node.allocatable), (used, node.used)):
-            for resource, amount in amounts.items():
-                totals[resource] = change(totals[resource], amount)
+    allocatable, used = cluster.allocatable, TotalMap(dict(cluster.used), ZERO)
+    states = [(node, c) for node, c in ((before, Quantity.minus), (after, Quantity.plus)) if node]
+    if before is None or after is None or before.allocatable is not after.allocatable:
+        allocatable = TotalMap(dict(allocatable), ZERO)
+        for node, change in states:
+            _add(allocatable, node.allocatable, change)
+    for node, change in states:
+        _add(used, node.used, change)
     nodes = cluster.nodes + (after is not None) - (before is not None)
     left = rest(allocatable, used)
     return Cluster(allocatable, used, left, nodes, cluster.pods, cluster.workload)

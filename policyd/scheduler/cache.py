@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Final
 
+import msgspec
+
 from policyd.model.cluster import Cluster, make_cluster
 from policyd.model.journal import EVERYTHING, Journal
 from policyd.model.namespace import Namespace
@@ -91,10 +93,10 @@ class Cache:
             if pod.is_finished:
                 self._waiting.discard(key)
                 self._remove(key)
-            elif pod.nodeName:
+            elif pod.nodeName and not self._renewed(key, pod):
                 self._remove(key)
                 self._place(pod, pod.nodeName, assumed=False)
-            elif key not in self._placed:
+            elif not pod.nodeName and key not in self._placed:
                 self._waiting.add(key)
 
     def remove_pod(self, pod: Pod) -> bool:
@@ -246,6 +248,23 @@ class Cache:
         else:
             self._set(name, with_pod(node, pod), PODS_CHANGED)
 
+    def _renewed(self, key: str, pod: Pod) -> bool:
+        """Take another state of a pod that takes the same where it is; say whether it does."""
+        placed = self._placed.get(key)
+        if placed is None or placed.node != pod.nodeName or not _takes_the_same(placed.pod, pod):
+            return False
+        self._placed[key] = _Placed(pod, placed.node, assumed=False, waited=False)
+        self._assumed -= placed.assumed
+        node = self._get(placed.node)
+        if node is None:
+            self._strays[placed.node][key] = pod
+        else:
+            at = self._at[placed.node]
+            pods = [pod if other is placed.pod else other for other in node.pods]
+            self._nodes[at] = msgspec.structs.replace(node, pods=pods)
+            self._journal.add(at, PODS_CHANGED)
+        return True
+
     def _remove(self, key: str) -> bool:
         placed = self._placed.pop(key, None)
         if placed is None:
@@ -258,6 +277,11 @@ class Cache:
         else:
             self._set(placed.node, without_pod(node, placed.pod), PODS_CHANGED)
         return True
+
+
+def _takes_the_same(one: Pod, other: Pod) -> bool:
+    """Say whether two states of a pod count for the same on their node."""
+    return one.charge == other.charge and one.taken == other.taken
 
 
 def _with_pods(node: Node, pods: Iterable[Pod]) -> Node:

@@ -151,3 +151,32 @@ def test_the_sizes_follow_what_is_assumed_confirmed_and_gone(cache):
     cache.remove_node("a")
     cache.remove_pod(a_pod("p"))
     assert cache.sizes() == {"nodes": 1, "pods": 1, "assumed_pods": 0}
+
+
+def test_another_state_of_a_pod_takes_its_place_and_counts_once(cache):
+    cache.assume(a_pod("p"), cache.node("a"))
+    bound = a_pod("p", on="a")
+    version = cache.journal.version
+    cache.put_pod(bound)
+    assert cache.node("a").pods == [bound]
+    assert cache.node("a").pods[0] is bound
+    assert free(cache) == Quantity.from_int(3)
+    assert cache.totals.free["cpu"] == Quantity.from_int(7)
+    assert cache.sizes()["assumed_pods"] == 0
+    assert cache.journal.version == version + 1
+
+
+def test_a_pod_that_takes_something_else_now_is_counted_anew(cache):
+    cache.put_pod(a_pod("p", on="a"))
+    cache.put_pod(a_pod("p", on="a", cpu="2"))
+    assert free(cache) == Quantity.from_int(2)
+    assert cache.totals.free["cpu"] == Quantity.from_int(6)
+    assert cache.node("a").used["pods"] == Quantity.from_int(1)
+
+
+def test_a_pod_of_an_unknown_node_is_renewed_there(cache):
+    cache.put_pod(a_pod("p", on="late"))
+    renewed = a_pod("p", on="late")
+    cache.put_pod(renewed)
+    cache.put_node(a_node("late"))
+    assert cache.node("late").pods[0] is renewed
