@@ -67,6 +67,6 @@ def _objects() -> Mapping[str, Any]:
         "pod": pod,
         "node": node,
         "namespace": snapshot.namespace(pod.namespace),
-        "cluster": snapshot.cluster,
+        "cluster": snapshot.surveyed,
         "now": now,
     }

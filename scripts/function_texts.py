@@ -310,6 +310,29 @@ OBJECTS: Final = Text(
     (
         "node.taints.all(t, pod.tolerates(t))",
         'pod.tolerates({"key": "dedicated", "value": "db", "effect": "NoSchedule"})',
+        "pod.spec.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution"
+        ".optMap(r, node.matchesNodeSelector(r)).orValue(true)",
+        "pod.spec.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution"
+        ".optMap(r, r.nodeNames()).orValue(null)",
+        "pod.hostPorts()",
+        "pod.hostPorts().all(p, node.hasFreePort(p))",
+        "pod.images.map(i, node.imageSize(i))",
+        "pod.images.map(i, cluster.nodesWithImage(i))",
+        "pod.spreadConstraints(cluster).map(c, c.maxSkew)",
+        "pod.spreadConstraints(cluster).map(c, c.domains(cluster).least)",
+        "pod.spreadConstraints(cluster).map(c, c.podsOn(node))",
+        "pod.spreadConstraints(cluster).map(c, c.normalizingWeight([node]))",
+        "pod.affinityDomains(cluster).map(t, t.topologyKey)",
+        "pod.antiAffinityDomains(cluster).map(t, t.topologyKey)",
+        "pod.repellingDomains(cluster).map(t, t.topologyKey)",
+        "pod.preferredDomains(cluster, 1).map(t, t.domains)",
+        "node.pods.exists(other, pod.hasDiskConflict(other))",
+        "pod.volumeClaims(cluster).map(c, c.name)",
+        "pod.volumeClaims(cluster).map(c, c.users(cluster))",
+        "pod.volumeClaims(cluster).all(c, c.volume == null || node.canReach(c.volume))",
+        "node.bindVolumes(pod.volumeClaims(cluster), cluster).hasVolumes",
+        "node.attachedVolumes(pod, cluster)",
+        "node.volumeLimits(cluster)",
     ),
 )
 

@@ -40,6 +40,12 @@ OBJECTS: Final = {
     "Tenant": "`tenant`. Its fields are checked now; they get values with the scheduling loop.",
     "Device": "`device`, and what `node.devices` has: see [operations.md](operations.md#devices).",
     "Shape": "The elements of `cluster.shapes`.",
+    "SpreadConstraint": "The elements of `pod.spreadConstraints(cluster)`.",
+    "SpreadDomains": "What `domains(cluster)` of a spread constraint gives.",
+    "AffinityDomains": "The elements of `pod.affinityDomains(cluster)` and its like.",
+    "VolumeClaim": "The elements of `pod.volumeClaims(cluster)`.",
+    "VolumeBinding": "What `node.bindVolumes(claims, cluster)` gives.",
+    "Volume": "`volume` of a claim.",
 }
 
 API: Final = (

@@ -150,7 +150,7 @@ def _situations(
     pods: Sequence[Pod | None] = inputs.pods if reads & _PODS_NAMES and inputs.pods else (None,)
     for pod in pods:
         view = inputs.view(pod if needs_nodes else None)
-        values: dict[str, Any] = {"cluster": view.snapshot.cluster, "now": view.snapshot.now}
+        values: dict[str, Any] = {"cluster": view.snapshot.surveyed, "now": view.snapshot.now}
         title = None
         if pod is not None:
             values["pod"] = pod
