@@ -304,16 +304,18 @@ LIBRARIES: Final = {
     ),
 }
 
+_REQUIRED: Final = (
+    "pod.spec.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution"
+)
+
 OBJECTS: Final = Text(
     "Kubernetes' objects",
     "Algorithms of the API that rules build on.",
     (
         "node.taints.all(t, pod.tolerates(t))",
         'pod.tolerates({"key": "dedicated", "value": "db", "effect": "NoSchedule"})',
-        "pod.spec.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution"
-        ".optMap(r, node.matchesNodeSelector(r)).orValue(true)",
-        "pod.spec.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution"
-        ".optMap(r, r.nodeNames()).orValue(null)",
+        f"{_REQUIRED}.optMap(r, node.matchesNodeSelector(r)).orValue(true)",
+        f"{_REQUIRED}.optMap(r, r.nodeNames()).orValue(null)",
         "pod.hostPorts()",
         "pod.hostPorts().all(p, node.hasFreePort(p))",
         "pod.images.map(i, node.imageSize(i))",
