@@ -1,8 +1,10 @@
 """What would have to be otherwise for a condition to hold, and how much of an amount is missing."""
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
-from policyd.policy.missing import Asker
+from policyd.policy.missing import MAX_NEEDS, Asker
 from tests.policy.build import decision, node, pod
 
 TAINT = '{"key": "k", "value": "v", "effect": "NoSchedule"}'
@@ -126,3 +128,63 @@ def test_an_operand_without_a_value_is_said_to_have_none():
 
 def test_no_more_than_six_needs_are_told():
     assert len(needs("[1, 2, 3, 4, 5, 6, 7, 8, 9].all(n, node.pods.size() > n)")) == 6
+
+
+# --- that it is true ---
+
+RESOURCES = ("cpu", "memory", "example.com/fpga")
+ATOM = st.builds(
+    lambda r, least, form: form.format(r=r, n=least),
+    st.sampled_from(RESOURCES),
+    st.integers(1, 40),
+    st.sampled_from(
+        [
+            'node.free["{r}"] >= {n}',
+            '{n} <= node.free["{r}"]',
+            '!(node.free["{r}"] < {n})',
+            '["{r}", "pods"].all(x, x == "pods" || node.free[x] >= {n})',
+            '["{r}"].filter(x, node.free[x] < {n}).size() == 0',
+            'cel.bind(free, node.free["{r}"], free >= {n})',
+        ]
+    ),
+)
+CONDITION = st.recursive(
+    ATOM,
+    lambda inner: st.builds(
+        lambda form, a, b: form.format(a=a, b=b),
+        st.sampled_from(["({a} && {b})", "({a} || {b})", "(node.ready ? {a} : {b})"]),
+        inner,
+        inner,
+    ),
+    max_leaves=6,
+)
+
+
+def rejection_of(condition, amounts):
+    """Give the rejection of a node with such amounts, if it is rejected."""
+    named = {name: str(amount) for name, amount in amounts.items()}
+    made = decision(f'rule "r" {{ require {condition} }}', pod(), node("a", **named))
+    found = made.nodes[0].verdicts[0].rejections
+    return found[0] if found else None
+
+
+@given(CONDITION, st.tuples(*[st.integers(0, 40)] * len(RESOURCES)))
+def test_with_what_is_missing_the_condition_holds_and_with_less_it_does_not(condition, amounts):
+    """Where each need is of one resource, giving the node that much is enough."""
+    has = dict(zip(RESOURCES, amounts, strict=True))
+    rejection = rejection_of(condition, has)
+    assume(rejection is not None)
+    found = Asker(rejection.expression).needs(rejection.values)
+    assert found
+    assume(len(found) < MAX_NEEDS)
+    lacking: dict[str, int] = {}
+    for need in found:
+        (resource,) = [r for r in RESOURCES if need.text == f'node.free["{r}"]']
+        assert int(need.bound) - int(need.value) == int(need.missing) > 0
+        lacking[resource] = max(lacking.get(resource, 0), int(need.missing))
+    with_it = {name: has[name] + lacking.get(name, 0) for name in has}
+    assert rejection_of(condition, with_it) is None
+    for name in lacking:
+        assert rejection_of(condition, with_it | {name: with_it[name] - 1}) is not None or (
+            "||" in condition
+        )
