@@ -8,9 +8,10 @@ have them.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cmp_to_key
+from functools import cmp_to_key, lru_cache
 from typing import Any, Final
 
+from policyd.language.reads import reads_of
 from policyd.model.devices import (
     Device,
     Taken,
@@ -23,8 +24,11 @@ from policyd.model.node import Node
 from policyd.model.pod import Pod
 from policyd.model.snapshot import Snapshot
 from policyd.policy.decide import Decision, bindings
+from policyd.policy.kernel.keys import Same
 from policyd.policy.order import compare_keys, key_value
 from policyd.policy.ruleset import Ruleset, SortKey
+
+_DEVICE: Final = "device"
 
 REASON: Final = "no device has enough left"
 """Why a node is refused whose devices do not suffice, whatever the rules say."""
@@ -117,12 +121,26 @@ def _asked(node: Node, pod: Pod) -> list[str]:
     return [resource for resource in resources if pod.requests[resource].nanos > 0]
 
 
+@lru_cache(maxsize=16)
+def _keys_of(ruleset: Same) -> tuple[tuple[SortKey, ...], tuple[str, ...]]:
+    """Give the keys of a rule set, and the fields of the device that they read."""
+    keys = device_keys(ruleset.value)
+    return keys, _fields_read(keys)
+
+
+def _fields_read(keys: Sequence[SortKey]) -> tuple[str, ...]:
+    """Give the fields of the device that keys read; all of them where it is passed on whole."""
+    paths = reads_of(key.value.checked.root for key in keys)
+    fields = {path.split(".")[1] for path in paths if path.startswith(f"{_DEVICE}.")}
+    return tuple(Device.FIELDS) if fields - Device.FIELDS.keys() else tuple(sorted(fields))
+
+
 class _Keys:
     """The choice by keys of devices of one node for one pod."""
 
     def __init__(self, ruleset: Ruleset, pod: Pod, node: Node, snapshot: Snapshot) -> None:
         self._pod = pod
-        self._keys = device_keys(ruleset)
+        self._keys, self._fields = _keys_of(Same(ruleset))
         self._values: Mapping[str, Any] = {}
         if self._keys:
             self._values = {**bindings(ruleset, pod, snapshot), "node": node}
@@ -136,7 +154,25 @@ class _Keys:
         count = whole_devices(amount) or 1
         if len(found) < count:
             return None
-        rows = [(self._row(device), device.index) for device in found]
+        return self._first(found, count)
+
+    def _first(self, devices: Sequence[Device], count: int) -> tuple[int, ...]:
+        """Take the first by the keys. Devices in which all that keys read is equal are equal."""
+        alike: dict[tuple[Any, ...], list[int]] = {}
+        first: list[Device] = []
+        for device in devices:
+            facts = tuple(getattr(device, field) for field in self._fields)
+            if facts not in alike:
+                alike[facts] = []
+                first.append(device)
+            alike[facts].append(device.index)
+        if len(alike) == 1:
+            return tuple(device.index for device in devices[:count])
+        rows = [
+            (row, index)
+            for row, indices in zip(map(self._row, first), alike.values(), strict=True)
+            for index in indices
+        ]
         rows.sort(key=cmp_to_key(self._before))
         return tuple(index for _, index in rows[:count])
 
