@@ -3,6 +3,7 @@
 import click
 
 from policyd.cli.assignments import read_bindings, read_namespace, read_settings, read_text
+from policyd.cli.live import Live
 from policyd.cli.request import Request
 
 
@@ -23,6 +24,9 @@ from policyd.cli.request import Request
     multiple=True,
     help="A dump: what `kubectl get nodes,pods,namespaces -A -o yaml` (or json) prints.",
 )
+@click.option("--live", is_flag=True, help="Read the cluster that kubectl uses.")
+@click.option("--kubeconfig", metavar="FILE", help="With --live: the cluster of this kubeconfig.")
+@click.option("--context", metavar="NAME", help="With --live: of the kubeconfig, this context.")
 @click.option("--node", metavar="NAME", multiple=True, help="Only this node; may be repeated.")
 @click.option(
     "-n",
@@ -64,6 +68,9 @@ def evaluate(
     pod_name: str | None,
     nodes: tuple[str, ...],
     cluster: tuple[str, ...],
+    live: bool,  # noqa: FBT001 - click passes by name
+    kubeconfig: str | None,
+    context: str | None,
     node: tuple[str, ...],
     namespace: str | None,
     now: str | None,
@@ -79,8 +86,9 @@ def evaluate(
     With RULE files (or a directory of them), say for each pod and node whether the pod fits, what
     each rule gives, and why not where it does not fit. The best node comes first.
 
-    Nodes come from --nodes or --cluster, else from the file of the pod, else from a small sample
-    cluster that ships with policyd.
+    Nodes come from --nodes, --cluster or --live, else from the file of the pod, else from a small
+    sample cluster that ships with policyd. With --live and without --pod, the rules decide for
+    the pods of the cluster that wait, or for the one that --pod-name names.
 
     \b
       policyd eval -e '2Gi + 500Mi > 2.4Gi'
@@ -88,6 +96,7 @@ def evaluate(
       policyd eval -e 'node.free.memory > 4Gi' --cluster dump.yaml
       policyd eval rules/gpu.expr --pod pod.yaml
       policyd eval rules/ --pod deployment.yaml --cluster dump.json -o json
+      policyd eval rules/ --live --pod-name shop/web-0
       kubectl get pod web -o yaml | policyd eval rules/ --pod - --cluster dump.yaml
 
     \b
@@ -96,7 +105,16 @@ def evaluate(
       1  the evaluation ends in an error; a pod fits nowhere
       2  the input cannot be used: an option, a rule, a file
     """  # noqa: D301 - `\b` tells click to keep the lines as they are
-    request = Request(pod, nodes, cluster, pod_name, node, read_namespace(namespace), now)
+    request = Request(
+        pod,
+        nodes,
+        cluster,
+        pod_name,
+        node,
+        read_namespace(namespace),
+        now,
+        Live(kubeconfig, context) if live or kubeconfig or context else None,
+    )
     if fault := _misuse(ctx, request):
         raise click.UsageError(fault, ctx)
     if expression is not None:
@@ -116,14 +134,16 @@ def _misuse(ctx: click.Context, request: Request) -> str | None:
         return "give rules or an expression, not both: leave out the files or -e"
     if ctx.params["expression"] is None and "rules" not in given:
         return "give rules, or an expression with -e: `policyd eval RULE... --pod FILE`"
+    if request.live and given & {"nodes", "cluster"}:
+        return "--live gives the nodes: leave out --nodes and --cluster"
     if {"nodes", "cluster"} <= given:
         return "--nodes and --cluster both give the nodes: a dump has them, leave out --nodes"
     if "expression" in given and "settings" in given:
         return "--set is for parameters of rules: with -e give names a value with --bind"
     if "rules" in given and "bindings" in given:
         return "--bind is for -e: give parameters of rules a value with --set"
-    if "rules" in given and not request.pod:
+    if "rules" in given and not (request.pod or request.live):
         return "rules decide for a pod: give one with --pod FILE"
-    if "pod_name" in given and not request.pod:
+    if "pod_name" in given and not (request.pod or (request.live and "rules" in given)):
         return "--pod-name picks from a file: give it with --pod FILE"
     return None

@@ -88,6 +88,8 @@ def read_inputs(request: Request, *, needs_pods: bool, needs_nodes: bool) -> Inp
     files = _Files()
     given = _in_namespace(files.read(request.pod), request.namespace)
     cluster, origin = _cluster(files, request, given)
+    if request.live and needs_pods and not request.pod:
+        given = _only(cluster, frozenset({"Pod"}))
     if needs_nodes and not origin:
         cluster, origin = _beside(given, sample_cluster()), SAMPLE
     pods = load_pods(_pods_with_classes(given, cluster))
@@ -165,6 +167,11 @@ def _moved(document: Document, namespace: str) -> Document:
 
 def _cluster(files: _Files, request: Request, given: Manifests) -> tuple[Manifests, str]:
     """Give what the cluster is made of, and where its nodes are from, if there are any."""
+    if request.live:
+        from policyd.cli.dump_cluster import read_cluster  # noqa: PLC0415 - rarely needed
+
+        read, server = read_cluster(request.live)
+        return _beside(given, read), server
     if request.cluster:
         return _beside(given, files.read(request.cluster)), _origin(request.cluster)
     if request.nodes:
@@ -216,8 +223,16 @@ def _distinct(found: Iterable[T]) -> tuple[T, ...]:
 
 
 def _chosen(pods: Sequence[Pod], request: Request) -> tuple[Pod, ...]:
-    """Give the pods that are wanted."""
-    origin = _origin(request.pod)
+    """Give the pods that are wanted; of a live cluster, those that wait if none is named."""
+    origin = _origin(request.pod) or "the cluster"
+    if request.live and not request.pod:
+        pods = [pod for pod in pods if not pod.workload]
+        if request.pod_name is None:
+            pods = [pod for pod in pods if not (pod.nodeName or pod.is_finished)]
+        if not pods:
+            raise Failure(
+                "no pod waits", origin, "name one with --pod-name, or give one with --pod"
+            )
     if not pods:
         remedy = "give a file with a Pod, or with a workload such as a Deployment"
         raise Failure("there is no pod in this input", origin, remedy)

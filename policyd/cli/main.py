@@ -36,6 +36,7 @@ COMMANDS: Final = {
     "explain": _Lazy(
         "policyd.cli.explain", "explain", "Say why a pod is where it is, or why it waits."
     ),
+    "dump": _Lazy("policyd.cli.dump", "dump", "Write a live cluster into a file."),
     "version": _Lazy("policyd.cli.version", "version", "Say which version this is."),
 }
 

@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass
 
+from policyd.cli.live import Live
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """Files, and what of their content is wanted.
 
     `pod`, `nodes` and `cluster` are paths, `-` for standard input; without `node_names` all nodes
-    are wanted, without `pod_name` all pods.
+    are wanted, without `pod_name` all pods. `live` is a cluster to be read, where one is.
     """
 
     pod: tuple[str, ...] = ()
@@ -18,11 +20,12 @@ class Request:
     node_names: tuple[str, ...] = ()
     namespace: str | None = None
     now: str | None = None
+    live: Live | None = None
 
     @property
     def names_files(self) -> bool:
         """Say whether any input is given."""
-        return bool(self.pod or self.nodes or self.cluster)
+        return bool(self.pod or self.nodes or self.cluster or self.live)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,8 +52,8 @@ def test_help_lists_the_commands() -> None:
           fmt       Write rules in their canonical layout.
           simulate  Place pods with the real loop, on a cluster in memory.
           run       Run the scheduler until it is told to end.
-          run       Run the scheduler until it is told to end.
           explain   Say why a pod is where it is, or why it waits.
+          dump      Write a live cluster into a file.
           version   Say which version this is.
         """)
 

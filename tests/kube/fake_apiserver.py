@@ -27,6 +27,12 @@ KINDS = {
     "Lease": ("/apis/coordination.k8s.io/v1", "leases", True),
     "PriorityClass": ("/apis/scheduling.k8s.io/v1", "priorityclasses", False),
     "RuntimeClass": ("/apis/node.k8s.io/v1", "runtimeclasses", False),
+    "Service": ("/api/v1", "services", True),
+    "PersistentVolumeClaim": ("/api/v1", "persistentvolumeclaims", True),
+    "PersistentVolume": ("/api/v1", "persistentvolumes", False),
+    "ReplicaSet": ("/apis/apps/v1", "replicasets", True),
+    "StorageClass": ("/apis/storage.k8s.io/v1", "storageclasses", False),
+    "CSIStorageCapacity": ("/apis/storage.k8s.io/v1", "csistoragecapacities", True),
 }
 BY_PLURAL = {plural: kind for kind, (_, plural, _) in KINDS.items()}
 _PATH = re.compile(
