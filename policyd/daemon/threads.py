@@ -93,12 +93,18 @@ class Threads:
 
         def loop() -> None:
             while not self.stopping.is_set():
-                self._beat(name)
+                self.beat()
                 turn(HEARTBEAT_SECONDS)
             with self._lock:
                 del self._beats[name]
 
         self.start(name, loop)
+
+    def beat(self) -> None:
+        """Show that the thread that calls this is there, though it waits within a turn."""
+        name = threading.current_thread().name
+        if name in self._beats:
+            self._beat(name)
 
     def _beat(self, name: str) -> None:
         with self._lock:
@@ -212,9 +218,11 @@ class WorkerPool:
         self._counts: Counter[str] = Counter()
         self._stopping = False
         self._own = threading.local()
+        self._threads: Threads | None = None
 
     def start(self, threads: Threads) -> None:
         """Start the pool's threads."""
+        self._threads = threads
         for number in range(self._size):
             threads.start(f"{self._name}-{number}", self._serve)
 
@@ -316,7 +324,9 @@ class WorkerPool:
         with self._lock:
             if not getattr(self._own, "serves", False):
                 while self._waiting >= self._backlog and not self._stopping:
-                    self._room.wait()
+                    self._room.wait(HEARTBEAT_SECONDS)
+                    if self._threads is not None:
+                        self._threads.beat()  # that the cluster is slow is no fault of the thread
                 if self._stopping:
                     self._drop()
                     return

@@ -235,3 +235,36 @@ def test_turns_are_short_while_it_runs_and_as_before_afterwards():
         assert sys.getswitchinterval() == pytest.approx(TURN_SECONDS)
         assert before > TURN_SECONDS
     assert sys.getswitchinterval() == before
+
+
+def test_a_thread_that_waits_for_room_in_the_pool_is_not_stuck(monkeypatch):
+    monkeypatch.setattr("policyd.daemon.threads.HEARTBEAT_SECONDS", 0.01)
+    clock, gate, beaten = HandClock(), Gate(), threading.Event()
+    threads, pool = Threads(clock), WorkerPool(SystemClock(), size=1, backlog=1)
+    pool.start(threads)
+    pool.submit(gate)
+    assert gate.begun.wait(PATIENCE)
+
+    def turn(_):
+        for _ in range(3):
+            pool.submit(lambda: None)
+
+    real = threads.beat
+
+    def beat():
+        real()
+        if clock.seconds:
+            beaten.set()
+
+    threads.beat = beat
+    threads.repeat("decider", turn)
+    for _ in range(2):  # the first may still be the beginning of the turn
+        clock.seconds += 10 * SILENCE_SECONDS
+        assert beaten.wait(PATIENCE)
+        assert threads.silent() == []
+        beaten.clear()
+    threads.stop()
+    gate.open.set()
+    assert pool.stop(PATIENCE)
+    clock.seconds = 0
+    assert threads.join(PATIENCE) == []
