@@ -64,7 +64,8 @@ class Chooser:
         kept = values[~bad]
         if found.kind is Kind.DOUBLE and np.isnan(kept).any():
             raise Unvectorised("NaN has no place in an order")
-        return good[kept == (kept.max() if descending else kept.min())]
+        best: Array = good[kept == (kept.max() if descending else kept.min())]
+        return best
 
     def _rank(self, at: int, found: Vector) -> Array:
         """Give each value of a domain its place in the order; -1 for null and errors."""
@@ -93,9 +94,15 @@ class Chooser:
 
 def _ranks(domain: Sequence[Any]) -> Array:
     ranks = np.full(len(domain), -1, np.int64)
-    ordered = [at for at, value in enumerate(domain) if value is not None and value is not FAILED]
+    ordered: list[int] = [
+        at for at, value in enumerate(domain) if value is not None and value is not FAILED
+    ]
+
+    def before(left: int, right: int) -> int:
+        return compare(domain[left], domain[right]) or 0
+
     try:
-        ordered.sort(key=cmp_to_key(lambda a, b: compare(domain[a], domain[b]) or 0))
+        ordered.sort(key=cmp_to_key(before))
     except ValueFault:
         raise Unvectorised("values without an order among them") from None
     rank = -1

@@ -12,12 +12,13 @@ from policyd.language.program import Program
 from policyd.language.reads import concerns
 from policyd.model.journal import Journal
 from policyd.model.node import Node
-from policyd.policy.kernel.keys import Key, frozen
+from policyd.policy.kernel.keys import Key, contents, frozen
 from policyd.policy.kernel.numeric import in_unit
 from policyd.policy.kernel.vector import (
     DTYPES,
     FAILED,
     Array,
+    Domain,
     Kind,
     ListVector,
     Mask,
@@ -74,7 +75,7 @@ class Store:
         self._data: Array = np.zeros(0, DTYPES[kind])
         self._error: Mask | None = None
         self._scale = 10**9
-        self._domain: list[Any] = []
+        self._domain = Domain()
         self._codes: dict[Key, int] = {}
 
     def put(self, slots: Array, vector: Vector, count: int) -> None:
@@ -92,6 +93,14 @@ class Store:
         self._put_errors(slots, vector.error, shape)
         if self.kind is Kind.ANY and len(self._domain) > 4 * self._data.size + 4096:
             self._compact(count)
+
+    def codes(self, slots: Array) -> Array:
+        """Give numbers that are equal for values that nothing can tell apart."""
+        data = self._data[slots]
+        if data.dtype == object:
+            return np.unique(data, return_inverse=True)[1]
+        codes = data.view(np.int64) if data.dtype == np.float64 else data.astype(np.int64)
+        return codes if self._error is None else codes * 2 + self._error[slots]
 
     def take(self, slots: Array) -> Vector:
         """Give the values at some places."""
@@ -158,7 +167,7 @@ class Store:
         """Forget the values that are nowhere any more."""
         kept, inverse = np.unique(self._data[:count], return_inverse=True)
         values = [self._domain[code] for code in kept.tolist()]
-        self._domain, self._codes = [], {}
+        self._domain, self._codes = Domain(), {}
         codes = np.array([self._code(value) for value in values], np.int64)
         self._data = np.zeros(self._data.shape, np.int64)
         self._data[:count] = codes[inverse.reshape(self._data[:count].shape)]
@@ -179,6 +188,9 @@ class ListStore:
         self._lists: list[list[Any]] = []
         self._sizes: Array = np.zeros(0, np.int64)
         self._error: Mask = np.zeros(0, np.bool_)
+        self._codes: Array = np.zeros(0, np.int64)
+        self._numbers: dict[Key, int] = {}
+        self._next = 0
         self._fields: dict[tuple[str, Kind], Store] = {}
 
     def put(self, slots: Array, lists: Sequence[Any], count: int) -> None:
@@ -186,13 +198,19 @@ class ListStore:
         if len(self._sizes) < count:
             self._sizes = _grown(self._sizes, (count,))
             self._error = _grown(self._error, (count,))
+            self._codes = _grown(self._codes, (count,))
             self._lists.extend([] for _ in range(count - len(self._lists)))
         for slot, items in zip(slots.tolist(), lists, strict=True):
             self._error[slot] = items is FAILED
             self._lists[slot] = [] if items is FAILED else items
             self._sizes[slot] = len(self._lists[slot])
+            self._codes[slot] = self._number(items)
         for (name, kind), store in self._fields.items():
             self._fill(store, name, kind, slots)
+
+    def codes(self, slots: Array) -> Array:
+        """Give numbers that are equal for lists that nothing can tell apart."""
+        return self._codes[slots]
 
     def take(self, slots: Array) -> ListVector:
         """Give the lists at some places."""
@@ -207,6 +225,17 @@ class ListStore:
         return ListVector(
             1, elements, valid, longest, error, lambda n, k: self._field(n, k, slots, longest)
         )
+
+    def _number(self, items: Any) -> int:
+        """Give the contents of a list a number. Numbers only grow, so what is forgotten is new."""
+        key = -1 if items is FAILED else tuple(map(contents, items))
+        number = self._numbers.get(key)
+        if number is None:
+            if len(self._numbers) > 4 * len(self._lists) + 4096:
+                self._numbers.clear()
+            self._next += 1
+            number = self._numbers[key] = self._next
+        return number
 
     def _field(self, name: str, kind: Kind, slots: Array, longest: int) -> Vector | None:
         if kind is Kind.ANY:

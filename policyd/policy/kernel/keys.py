@@ -51,6 +51,15 @@ def frozen(value: Any) -> Key:
     return _of_scalar(value, cls)
 
 
+def contents(value: Any) -> Key:
+    """Give the key of a small object of the model by its fields; of others as `frozen` does."""
+    cls = value.__class__
+    declared = getattr(cls, "FIELDS", None)
+    if declared is None or hasattr(cls, "kind"):  # an object of the API is known by itself
+        return frozen(value)
+    return (cls.__name__, *(frozen(getattr(value, name)) for name in declared))
+
+
 def _of_scalar(value: Any, cls: type) -> Key:
     if cls is bool or cls is int:
         return (cls.__name__, value)

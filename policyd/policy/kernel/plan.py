@@ -24,7 +24,9 @@ from policyd.language.types import Type
 from policyd.policy.kernel import lists, numeric
 from policyd.policy.kernel.keys import Facts, Key, frozen
 from policyd.policy.kernel.vector import (
+    Answers,
     Array,
+    Domain,
     Kind,
     ListVector,
     Unvectorised,
@@ -50,10 +52,11 @@ class Part:
 
     program: Program
     type: Type
-    signature: Key
+    signature: int
     outside: Facts
     reads: frozenset[str]
     step: Step | None = None
+    columns: tuple["Part", ...] = ()  # those that the step is made of
 
     @property
     def is_list(self) -> bool:
@@ -64,12 +67,16 @@ class Part:
 class Source(Protocol):
     """Where a batch has constants and columns from."""
 
-    def constant(self, part: Part) -> tuple[Vector, int]:
+    def constant(self, part: Part) -> tuple[Value, int]:
         """Give the value of a constant, and the work of computing it."""
         ...
 
     def column(self, part: Part, rows: Array) -> tuple[Value, int]:
         """Give the values of a column at some rows, and the most work of one of them."""
+        ...
+
+    def kept(self, key: Key, make: Callable[[], tuple[Value, int]]) -> tuple[Value, int]:
+        """Give what was made for a key before, or make it."""
         ...
 
 
@@ -113,12 +120,22 @@ class _Facts:
 class Planner:
     """Plans one expression. `row` is the variable that the rows are values of."""
 
-    def __init__(self, checked: Checked, row: str, given: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        checked: Checked,
+        row: str,
+        signatures: dict[Key, int],
+        given: frozenset[str] = frozenset(),
+    ) -> None:
+        """Plan for a row variable; parts of one meaning have one number in `signatures`."""
         self._checked = checked
         self._row = row
+        self._signatures = signatures
         self._given = given
         self._known: dict[int, _Facts] = {}
         self._lets: dict[int, Step] = {}
+        self.columns: list[Part] = []  # those that the steps planned so far are made of
+        self._even: set[int] = set()  # slots of macros over constants: the same for every batch
 
     def plan(self, node: ir.Typed) -> Step:
         """Plan a node and all inside it.
@@ -134,21 +151,49 @@ class Planner:
                 return self._constant(node)
             if facts.variables.isdisjoint(_OF_THE_POD) and _can_be_kept(node.type, facts):
                 return self._column(node, facts)
+        if self._is_even(node, facts):
+            return self._once(node)
         return self._inner(node)
+
+    def _is_even(self, node: ir.Typed, facts: _Facts) -> bool:
+        """Say whether it depends on nothing but the elements of constants."""
+        return (
+            not isinstance(node, ir.Local)
+            and self._row not in facts.variables
+            and facts.variables.isdisjoint(self._given)
+            and facts.locals <= self._even
+        )
+
+    def _once(self, node: ir.Typed) -> Step:
+        """Compute it for the first batch only."""
+        step = self._inner(node)
+        place = object()
+
+        def once(batch: Batch) -> Value:
+            def make() -> tuple[Value, int]:
+                before = batch.work
+                return _staying(step(batch)), batch.work - before
+
+            value, work = batch.source.kept((place, batch.axes), make)
+            batch.charge(-(-work // batch.turns))
+            return value
+
+        return once
 
     # --- parts that are kept ---
 
-    def part(self, node: ir.Typed, step: Step | None = None) -> Part:
+    def part(self, node: ir.Typed, step: Step | None = None, columns: Sequence[Part] = ()) -> Part:
         """Make a part that the interpreter can compute."""
         variables = tuple(sorted(self._facts(node).variables))
         paths = reads(node)
         return Part(
             plan_rows(node, variables, self._checked.slots, self._checked.source),
             node.type,
-            _signature(node),
+            self._signatures.setdefault(_signature(node), len(self._signatures)),
             Facts(path for path in paths if path.partition(".")[0] in _OUTSIDE),
             self._rows_read(variables, paths),
             step,
+            tuple(columns),
         )
 
     def _rows_read(self, variables: Sequence[str], paths: frozenset[str]) -> frozenset[str]:
@@ -159,7 +204,7 @@ class Planner:
     def _constant(self, node: ir.Typed) -> Step:
         part = self.part(node)
 
-        def constant(batch: Batch) -> Vector:
+        def constant(batch: Batch) -> Value:
             value, work = batch.source.constant(part)
             batch.charge(work)
             return value
@@ -167,7 +212,8 @@ class Planner:
         return constant
 
     def _column(self, node: ir.Typed, facts: _Facts) -> Step:
-        part = self.part(node, self._step_of_column(node) if facts.loops else None)
+        part = self._part_with_step(node) if facts.loops else self.part(node)
+        self.columns.append(part)
 
         def column(batch: Batch) -> Value:
             value, work = batch.source.column(part, batch.rows)
@@ -176,11 +222,17 @@ class Planner:
 
         return column
 
-    def _step_of_column(self, node: ir.Typed) -> Step | None:
+    def _part_with_step(self, node: ir.Typed) -> Part:
+        """Plan a column by itself, with the columns that it is made of."""
+        around, self.columns = self.columns, []
         try:
-            return self._inner(node)
+            step = self._inner(node)
         except Unvectorised:
-            return None
+            return self.part(node)
+        else:
+            return self.part(node, step, self.columns)
+        finally:
+            self.columns = around
 
     # --- the kinds of nodes ---
 
@@ -209,7 +261,7 @@ class Planner:
             case ir.Loop():
                 return self._loop(node)
             case ir.Bind(slot=slot, init=init, body=body):
-                return _bound(slot, self.plan(init), self.plan(body))
+                return self._bind(slot, init, body)
             case ir.Fault() | ir.MakeMap() | ir.OptionalMap():
                 raise Unvectorised(f"{type(node).__name__} has no form over arrays")
             case _:
@@ -237,24 +289,40 @@ class Planner:
 
         return let
 
+    def _bind(self, slot: int, init_node: ir.Typed, body_node: ir.Typed) -> Step:
+        facts = self._facts(init_node)
+        if self._row not in facts.variables and facts.locals <= self._even:
+            self._even.add(slot)
+        init, body = self.plan(init_node), self.plan(body_node)
+        source = init_node.slot if isinstance(init_node, ir.Local) else None
+
+        def bind(batch: Batch) -> Value:
+            batch.slots[slot] = init(batch)
+            batch.fields[slot] = None if source is None else batch.fields.get(source)
+            return body(batch)
+
+        return bind
+
     def _field(self, node: ir.Field) -> Step:
         name, kind = node.name, kind_of(node.type)
         if isinstance(node.operand, ir.Local) and not node.test and not node.optional:
             return self._field_of_element(node.operand.slot, node)
         operand = self.plan(node.operand)
         compute, result = _selection(node, name, kind)
-        return lambda batch: elementwise(compute, [_scalar(operand(batch))], result)
+        answers = Answers()
+        return lambda batch: elementwise(compute, [_scalar(operand(batch))], result, answers)
 
     def _field_of_element(self, slot: int, node: ir.Field) -> Step:
         name, kind = node.name, kind_of(node.type)
         compute, result = _selection(node, name, kind)
+        answers = Answers()
 
         def select(batch: Batch) -> Value:
             columns = batch.fields.get(slot)
             found: Vector | None = columns(name, kind) if columns is not None else None
             if found is not None:
                 return found
-            return elementwise(compute, [_scalar(batch.slots[slot])], result)
+            return elementwise(compute, [_scalar(batch.slots[slot])], result, answers)
 
         return select
 
@@ -262,10 +330,12 @@ class Planner:
         operand, index = self.plan(node.operand), self.plan(node.index)
         kind = _ANY if node.optional else kind_of(node.type)
         compute = find_item if node.optional else index_value
+        answers = Answers()
 
         def item(batch: Batch) -> Value:
             batch.charge(1)
-            return elementwise(compute, [_scalar(operand(batch)), _scalar(index(batch))], kind)
+            args = [_scalar(operand(batch)), _scalar(index(batch))]
+            return elementwise(compute, args, kind, answers)
 
         return item
 
@@ -335,6 +405,15 @@ class Planner:
 
     # --- what a node depends on ---
 
+    def is_constant(self, node: ir.Typed) -> bool:
+        """Say whether it depends on neither the row nor what is around it."""
+        facts = self._facts(node)
+        return not facts.locals and facts.variables.isdisjoint({self._row, *self._given})
+
+    def even(self, slots: Sequence[int]) -> None:
+        """Note that the variables of a macro go over a constant."""
+        self._even.update(slots)
+
     def _facts(self, node: ir.Typed) -> _Facts:
         known = self._known.get(id(node))
         if known is None:
@@ -358,6 +437,11 @@ _OF_THE_POD: Final = frozenset({"pod", "namespace", "device", "victim", "tenant"
 
 _OUTSIDE: Final = frozenset({*_OF_THE_POD, "cluster", "now"})
 """Variables whose values are facts of a decision; the others are the rule set's own."""
+
+
+def has_loops(node: ir.Typed) -> bool:
+    """Say whether there is a macro in it."""
+    return isinstance(node, ir.Loop) or any(map(has_loops, ir.operands(node)))
 
 
 def _can_be_kept(type_: Type, facts: _Facts) -> bool:
@@ -400,15 +484,6 @@ def _selection(node: ir.Field, name: str, kind: Kind) -> tuple[Callable[[Any], A
     return (lambda value: select_field(value, name)), kind
 
 
-def _bound(slot: int, init: Step, body: Step) -> Step:
-    def bind(batch: Batch) -> Value:
-        batch.slots[slot] = init(batch)
-        batch.fields.pop(slot, None)
-        return body(batch)
-
-    return bind
-
-
 # --- values of steps as what is needed ---
 
 
@@ -431,23 +506,22 @@ _General = Callable[[Batch, Sequence[Vector]], Vector]
 
 def _general(node: ir.Apply, settled: Callable[..., Any] | None) -> _General:
     """Call the function itself, for each combination of values that occurs."""
-    kind = kind_of(node.type)
+    kind, answers = kind_of(node.type), Answers()
     costs = any(overload.cost is not None for overload in node.overloads)
     dispatcher = Dispatcher(node.name, node.overloads)
+    most = 0  # the highest cost of all calls so far: answers that are kept have cost it too
+
+    def compute(*values: Any) -> Any:
+        nonlocal most
+        if settled is not None and not costs:
+            return settled(*values)
+        overload = node.overloads[0] if settled is not None else dispatcher.choose(values)
+        if overload.cost is not None:
+            most = max(most, overload.cost(*values))
+        return overload.implementation(*values)
 
     def call(batch: Batch, args: Sequence[Vector]) -> Vector:
-        most = 0
-
-        def compute(*values: Any) -> Any:
-            nonlocal most
-            if settled is not None and not costs:
-                return settled(*values)
-            overload = node.overloads[0] if settled is not None else dispatcher.choose(values)
-            if overload.cost is not None:
-                most = max(most, overload.cost(*values))
-            return overload.implementation(*values)
-
-        found = elementwise(compute, args, kind)
+        found = elementwise(compute, args, kind, answers)
         if most:
             batch.charge(most)
         return found
@@ -516,6 +590,14 @@ _NATIVE: Final[Mapping[str, _Native]] = dict(_natives())
 # --- macros ---
 
 
+def _staying(value: Value) -> Value:
+    """Give a value whose domain stays, so that what is made of it can be kept too."""
+    if isinstance(value, Vector) and value.kind is _ANY:
+        domain = Domain(value.domain)
+        return Vector(value.kind, value.data, value.error, value.scale, domain)
+    return value
+
+
 class _Loop:
     """A macro: evaluates what it goes over, then its body along one more axis."""
 
@@ -524,6 +606,8 @@ class _Loop:
         self._slots = node.slots
         self._range = planner.plan(node.range)
         self._element = kind_of(node.range.type.params[0])  # of a map its keys
+        if planner.is_constant(node.range):
+            planner.even(node.slots)
         self._keep = None if node.keep is None else planner.plan(node.keep)
         self._body = None if node.body is None else planner.plan(node.body)
         self._size = turn_size(node)

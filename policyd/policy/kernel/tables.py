@@ -6,7 +6,7 @@ reads has changed, and for no others.
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from policyd.language.program import Program
 from policyd.language.types import Type
 from policyd.policy.kernel.columns import ListStore, State, Store, row_values
 from policyd.policy.kernel.keys import Key
-from policyd.policy.kernel.plan import Batch, Part, Planner, Step
+from policyd.policy.kernel.plan import Batch, Part, Planner, Step, has_loops
 from policyd.policy.kernel.vector import (
     FAILED,
     Array,
@@ -40,6 +40,15 @@ ROW: Final = "node"
 
 _CHUNK: Final = 4096
 """How many rows are computed at once; more would not fit the processor's cache."""
+
+_CHUNK_OF_LOOPS: Final = 256
+"""The same where macros add axes."""
+
+_WORTH: Final = 0.7
+"""The part of distinct rows below which it is worth to compute each of them once only."""
+
+_FEW: Final = 24
+"""Rows below which looking for rows that are alike costs more than it saves."""
 
 _TABLES: Final = 1024
 """How many keys are kept of one expression."""
@@ -72,7 +81,8 @@ class Columns:
     """The columns and constants of the expressions of a rule set, by their signatures."""
 
     def __init__(self) -> None:
-        self._columns: dict[Key, Kept[_Column]] = {}
+        self.signatures: dict[Key, int] = {}
+        self._columns: dict[int, Kept[_Column]] = {}
 
     def column(
         self, part: Part, state: State, bindings: Mapping[str, Any], rows: Array
@@ -89,6 +99,43 @@ class Columns:
         column.refresh(self, state, bindings)
         return column.take(rows), column.work
 
+    def representatives(
+        self,
+        parts: Sequence[Part],
+        state: State,
+        bindings: Mapping[str, Any],
+        rows: Array,
+    ) -> tuple[Array, Array] | None:
+        """Give one row of each kind of rows in which parts have the same values; see `alike`."""
+        if rows.size < _FEW or not parts:
+            return None
+        codes = []
+        for part in dict.fromkeys(parts):
+            self.column(part, state, bindings, rows[:0])
+            kept = self._columns[part.signature].get(part.outside.key(bindings))
+            if kept is None:
+                return None
+            codes.append(kept.codes(rows))
+        return alike(codes)
+
+
+def alike(codes: Sequence[Array]) -> tuple[Array, Array] | None:
+    """Give one row of each kind of rows, and for each row which of them it is like.
+
+    Nothing where hardly any rows are alike.
+    """
+    found, inverse = np.unique(codes[0], return_inverse=True)
+    for more in codes[1:]:
+        if found.size > _WORTH * inverse.size:
+            return None
+        _, other = np.unique(more, return_inverse=True)
+        found, inverse = np.unique(inverse * (other.max() + 1) + other, return_inverse=True)
+    if found.size > _WORTH * inverse.size:
+        return None
+    first = np.zeros(found.size, np.int64)
+    first[inverse[::-1]] = np.arange(inverse.size - 1, -1, -1)
+    return first, inverse
+
 
 class _Column:
     """One part of an expression on every node."""
@@ -98,18 +145,22 @@ class _Column:
         self._store: Store | ListStore = ListStore() if part.is_list else Store(kind_of(part.type))
         self._version = -1
         self.work = 0
-        self._constants: dict[Key, tuple[Vector, int]] = {}
+        self._constants: dict[Key, tuple[Value, int]] = {}
 
     def take(self, rows: Array) -> Value:
         return self._store.take(rows)
+
+    def codes(self, rows: Array) -> Array:
+        return self._store.codes(rows)
 
     def refresh(self, columns: Columns, state: State, bindings: Mapping[str, Any]) -> None:
         """Compute it anew where it is stale."""
         if self._version == state.version:
             return
         stale = state.stale(self._version, self._part.reads)
-        for at in range(0, stale.size, _CHUNK):
-            self._compute(columns, state, bindings, stale[at : at + _CHUNK])
+        step = _CHUNK if self._part.step is None else _CHUNK_OF_LOOPS
+        for at in range(0, stale.size, step):
+            self._compute(columns, state, bindings, stale[at : at + step])
         self._version = state.version
 
     def _compute(
@@ -143,11 +194,7 @@ class _Column:
         rows: Array,
     ) -> tuple[Vector, int]:
         source = _Source(columns, state, bindings, self._constants)
-        batch = Batch(source, rows)
-        value = step(batch)
-        if isinstance(value, ListVector):
-            raise Unvectorised("a list")
-        return _over_rows(value, rows.size), batch.work
+        return source.compute(step, self._part.columns, rows)
 
 
 class _Source:
@@ -158,19 +205,47 @@ class _Source:
         columns: Columns,
         state: State,
         bindings: Mapping[str, Any],
-        constants: dict[Key, tuple[Vector, int]],
+        constants: dict[Key, tuple[Value, int]],
     ) -> None:
         self._columns = columns
         self._state = state
         self._bindings = bindings
         self._constants = constants
 
-    def constant(self, part: Part) -> tuple[Vector, int]:
+    def constant(self, part: Part) -> tuple[Value, int]:
         """Give a constant; computed once for a key."""
         found = self._constants.get(part.signature)
         if found is None:
             found = self._constants[part.signature] = evaluate_constant(part, self._bindings)
         return found
+
+    def kept(self, key: Key, make: Callable[[], tuple[Value, int]]) -> tuple[Value, int]:
+        """Give what depends on constants only; computed once for a key."""
+        found = self._constants.get(key)
+        if found is None:
+            found = self._constants[key] = make()
+        return found
+
+    def compute(self, step: Step, parts: Sequence[Part], rows: Array) -> tuple[Vector, int]:
+        """Compute a step over rows, each kind of rows once, and say what work one is at most.
+
+        Raises:
+            Unvectorised: it comes to a list, or has no form over arrays for these values.
+        """
+        same = self._columns.representatives(parts, self._state, self._bindings, rows)
+        if same is None:
+            return self._computed(step, rows)
+        first, inverse = same
+        value, work = self._computed(step, rows[first])
+        error = None if value.error is None else value.error[inverse]
+        return Vector(value.kind, value.data[inverse], error, value.scale, value.domain), work
+
+    def _computed(self, step: Step, rows: Array) -> tuple[Vector, int]:
+        batch = Batch(self, rows)
+        value = step(batch)
+        if isinstance(value, ListVector):
+            raise Unvectorised("a list is the result")
+        return _over_rows(value, rows.size), batch.work
 
     def column(self, part: Part, rows: Array) -> tuple[Value, int]:
         """Give a column."""
@@ -219,7 +294,7 @@ class Kernel:
     def __init__(
         self, checked: Checked, program: Program, columns: Columns, *, as_score: bool = False
     ) -> None:
-        planner = Planner(checked, ROW)
+        planner = Planner(checked, ROW, columns.signatures)
         self._program = program
         self._columns = columns
         self._whole = planner.part(checked.root)
@@ -233,6 +308,8 @@ class Kernel:
             self._plan(planner, checked)
         self.kind = _score_kind(checked.root.type) if as_score else kind_of(checked.root.type)
         self._tables: Kept[Table] = Kept(_TABLES)
+        self._parts = planner.columns if has_loops(checked.root) else ()
+        self.chunk = _CHUNK if not has_loops(checked.root) else _CHUNK_OF_LOOPS
 
     def _plan(self, planner: Planner, checked: Checked) -> None:
         try:
@@ -275,7 +352,7 @@ class Kernel:
         state: State,
         bindings: Mapping[str, Any],
         rows: Array,
-        constants: dict[Key, tuple[Vector, int]],
+        constants: dict[Key, tuple[Value, int]],
     ) -> Vector:
         """Compute the expression at some rows."""
         if self._step is not None:
@@ -305,14 +382,11 @@ class Kernel:
         state: State,
         bindings: Mapping[str, Any],
         rows: Array,
-        constants: dict[Key, tuple[Vector, int]],
+        constants: dict[Key, tuple[Value, int]],
     ) -> Vector:
-        batch = Batch(_Source(self._columns, state, bindings, constants), rows)
+        source = _Source(self._columns, state, bindings, constants)
         with np.errstate(all="ignore"):
-            value = step(batch)
-        if isinstance(value, ListVector):
-            raise Unvectorised("a list is the result")
-        return _over_rows(value, rows.size)
+            return source.compute(step, self._parts, rows)[0]
 
 
 def _score_kind(type_: Type) -> Kind:
@@ -347,7 +421,7 @@ class Table:
         self._kernel = kernel
         self._reads = kernel.reads
         self._store = Store(kernel.kind)
-        self._constants: dict[Key, tuple[Vector, int]] = {}
+        self._constants: dict[Key, tuple[Value, int]] = {}
         self._version = -1
 
     def refresh(self, state: State, bindings: Mapping[str, Any]) -> None:
@@ -356,8 +430,8 @@ class Table:
             return
         count = len(state.nodes)
         stale = state.stale(self._version, self._reads)
-        for at in range(0, stale.size, _CHUNK):
-            rows = stale[at : at + _CHUNK]
+        for at in range(0, stale.size, self._kernel.chunk):
+            rows = stale[at : at + self._kernel.chunk]
             made = self._kernel.evaluate(state, bindings, rows, self._constants)
             if made.kind is not self._store.kind:
                 self._store = self._converted(made.kind)

@@ -7,10 +7,10 @@ value; the data there mean nothing.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -57,8 +57,16 @@ def kind_of(type_: Type) -> Kind:
     return _KINDS.get(type_, Kind.ANY)
 
 
-@dataclass(frozen=True, slots=True)
-class Vector:
+class Domain(list[Any]):
+    """The values of a domain that stays: more may be added, and none is changed.
+
+    What a function gives for such values can be kept by their places.
+    """
+
+    __slots__ = ()
+
+
+class Vector(msgspec.Struct, frozen=True, gc=False):
     """One value for each place.
 
     `error` has the axes of the data, or can be broadcast to them; without it there is no error.
@@ -92,8 +100,7 @@ Fields = Callable[[str, Kind], Vector | None]
 """Gives a field of the elements of a list, by its name and kind, where a column has it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListVector:
+class ListVector(msgspec.Struct, frozen=True):
     """A list for each place: its elements along one more axis, the last.
 
     `axes` is how many axes the lists themselves have. `valid` says which elements there are: the
@@ -233,6 +240,9 @@ def _python(vector: Vector, item: Any) -> Any:
 
 # --- functions of values, one by one ---
 
+_RADIX: Final = 1 << 20
+"""More than the values of a domain, to number combinations."""
+
 
 def distinct(codes: Array, size: int) -> tuple[Array, Array]:
     """Give the codes that occur, and for each place which of them it is. Codes are below `size`."""
@@ -247,10 +257,61 @@ def distinct(codes: Array, size: int) -> tuple[Array, Array]:
     return found, place[codes]
 
 
-def elementwise(compute: Callable[..., Any], args: Sequence[Vector], result: Kind) -> Vector:
+class Answers:
+    """What one call in an expression gave for combinations of values of domains that stay."""
+
+    def __init__(self) -> None:
+        self._domains: tuple[Any, ...] = ()
+        self._fixed: list[Any] = []
+        self._places: dict[int, int] = {}
+        self._values: list[Any] = []
+        self._vector: Vector | None = None
+
+    def suit(self, domains: Sequence[Sequence[Any]], fixed: Sequence[Any]) -> bool:
+        """Say whether answers can be kept for these domains and values; begin anew if others were.
+
+        The values that are the same everywhere must be the very same objects.
+        """
+        if not all(domain.__class__ is Domain for domain in domains):
+            return False
+        known = (*self._domains, *self._fixed)
+        if len(known) == len(domains) + len(fixed) and all(map(_is, (*domains, *fixed), known)):
+            return True
+        self._domains, self._fixed = tuple(domains), list(fixed)
+        self._places, self._values, self._vector = {}, [], None
+        return True
+
+    def give(self, codes: Array, compute: Callable[[int], Any], result: Kind) -> Vector:
+        """Give the answers for codes of combinations; those that are new are computed."""
+        places = self._places
+        wanted = codes.tolist()
+        for code in wanted:
+            if code not in places:
+                places[code] = len(self._values)
+                self._values.append(compute(code))
+                self._vector = None
+        if self._vector is None:
+            self._vector = from_values(list(self._values), result)
+        at = np.array([places[code] for code in wanted], np.int64)
+        made = self._vector
+        error = None if made.error is None else made.error[at]
+        return Vector(made.kind, made.data[at], error, made.scale, made.domain)
+
+
+def _is(one: Any, other: Any) -> bool:
+    return one is other
+
+
+def elementwise(
+    compute: Callable[..., Any],
+    args: Sequence[Vector],
+    result: Kind,
+    answers: Answers | None = None,
+) -> Vector:
     """Apply a function of Python's values; what it refuses is an error at that place.
 
-    Where the arguments take few values together, it is called once for each combination.
+    Where the arguments take few values together, it is called once for each combination, and
+    the answers are kept where they can be.
     """
     masks = either(*(arg.error for arg in args))
     varying = [arg for arg in args if arg.axes]
@@ -260,36 +321,47 @@ def elementwise(compute: Callable[..., Any], args: Sequence[Vector], result: Kin
         return _with_mask(_reshaped(made, ()), masks)
     shaped = aligned(*args)
     if all(arg.kind is Kind.ANY for arg in varying):
-        return _with_mask(_by_combination(compute, shaped, result), masks)
+        return _with_mask(_by_combination(compute, shaped, result, answers), masks)
     shape = np.broadcast_shapes(*(arg.data.shape for arg in shaped))
     columns = [to_values(arg, shape) for arg in shaped]
     values = [_call(compute, row) for row in zip(*columns, strict=True)]
     return _with_mask(_reshaped(from_values(values, result), shape), masks)
 
 
-def _by_combination(compute: Callable[..., Any], args: Sequence[Vector], result: Kind) -> Vector:
+def _by_combination(
+    compute: Callable[..., Any], args: Sequence[Vector], result: Kind, answers: Answers | None
+) -> Vector:
     varying = [at for at, arg in enumerate(args) if arg.axes]
-    code, size = args[varying[0]].data, len(args[varying[0]].domain)
-    for at in varying[1:]:
-        code = code * len(args[at].domain) + args[at].data
-        size *= len(args[at].domain)
-        if size >= 1 << 62:
-            raise Unvectorised("too many combinations to number")
+    domains = [args[at].domain for at in varying]
+    code, size = _numbered([args[at] for at in varying], domains)
     found, inverse = distinct(code, size)
-    rows = [[_fixed(arg) for arg in args] for _ in found]
-    rest = found
-    for at in reversed(varying):
-        domain = args[at].domain
-        for row, place in zip(rows, (rest % len(domain)).tolist(), strict=True):
+    fixed = [None if arg.axes else to_values(arg, ())[0] for arg in args]
+
+    def of(number: int) -> Any:
+        row = fixed.copy()
+        for at, domain in zip(reversed(varying), reversed(domains), strict=True):
+            number, place = divmod(number, _RADIX) if len(domains) > 1 else (0, number)
             row[at] = domain[place]
-        rest = rest // len(domain)
-    made = from_values([_call(compute, row) for row in rows], result)
+        return _call(compute, row)
+
+    if answers is not None and answers.suit(domains, fixed):
+        made = answers.give(found, of, result)
+    else:
+        made = from_values([of(number) for number in found.tolist()], result)
     error = None if made.error is None else made.error[inverse]
     return Vector(made.kind, made.data[inverse], error, made.scale, made.domain)
 
 
-def _fixed(arg: Vector) -> Any:
-    return None if arg.axes else to_values(arg, ())[0]
+def _numbered(args: Sequence[Vector], domains: Sequence[Sequence[Any]]) -> tuple[Array, int]:
+    """Give each combination of codes a number, and a bound of the numbers."""
+    if len(args) == 1:
+        return args[0].data, len(domains[0])
+    if len(args) > 3 or any(len(domain) >= _RADIX for domain in domains):
+        raise Unvectorised("too many combinations to number")
+    code: Array = args[0].data
+    for arg in args[1:]:
+        code = code * _RADIX + arg.data
+    return code, 1 << 62
 
 
 def _call(compute: Callable[..., Any], args: Sequence[Any]) -> Any:
