@@ -84,7 +84,7 @@ def test_a_kernel_gives_what_the_interpreter_gives(data):
     try:
         kernel, program = kernel_of(text)
     except RuleError:  # an expression that certainly fails
-        assume(False)  # noqa: FBT003 - Hypothesis' own
+        assume(False)
     assume("node" in program.variables)
     expected = by_interpreter(program)
     found = by_kernel(kernel)
