@@ -4,7 +4,7 @@ import errno
 import logging
 import socket
 from collections.abc import Callable, Iterable
-from threading import Event
+from threading import Event, Lock
 from time import monotonic
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ THREADS: Final = 4
 MAX_CONNECTIONS: Final = 64
 MAX_HEADER_BYTES: Final = 16 * 1024
 MAX_BODY_BYTES: Final = 1024
+MAX_PORT: Final = 65535
 IDLE_SECONDS: Final = 60
 """After how long a connection on which nothing happens is closed."""
 
@@ -68,6 +69,7 @@ class Server:
         self._start_thread = start_thread
         self._ending = Event()
         self._ended = Event()
+        self._waking = Lock()  # the loop's trigger is not closed while it is pulled
         self._endpoints = Endpoints(
             metrics=metrics,
             health=health,
@@ -108,35 +110,44 @@ class Server:
     def stop(self, timeout: float = 5.0) -> bool:
         """Answer no more, and close all connections; say whether that worked in so many seconds."""
         self._ending.set()
-        if self._server is None or self._ended.is_set():
+        if self._server is None:
             return True
-        self._server.trigger.pull_trigger(self._close_all)
+        with self._waking:
+            if not self._ended.is_set():
+                self._server.pull_trigger()
         return self._ended.wait(timeout)
 
     def _serve(self) -> None:
-        """Read and write all connections, until they are closed."""
+        """Read and write all connections until the end; then let the answers under way end."""
         try:
-            self._server.run()
+            while not self._ending.is_set():
+                wasyncore.loop(timeout=1.0, use_poll=True, map=self._sockets, count=1)
         finally:
-            self._server.task_dispatcher.shutdown(timeout=1)
-            self._ended.set()
+            self._close()
 
-    def _close_all(self) -> None:
-        """End the loop, which ends when nothing is left to read; called by its own thread."""
-        wasyncore.close_all(self._sockets)
+    def _close(self) -> None:
+        """Close everything. What a thread still answers may wake the loop, until it is done."""
+        dispatcher, trigger = self._server.task_dispatcher, self._server.trigger
+        self._server.accepting = False
+        dispatcher.shutdown(timeout=1)
+        with self._waking:
+            if dispatcher.threads:  # closing what they write to could hit a file of somebody else
+                trigger.del_channel()
+            wasyncore.close_all(self._sockets)
+            self._ended.set()
 
 
 def _listen(host: str, port: int) -> socket.socket:
     place = _shown(host, port)
     is_six = ":" in host
+    if not 0 <= port <= MAX_PORT:
+        raise ListenError("there is no such port", place, f"ports go up to {MAX_PORT}")
     try:
         return socket.create_server(
             (host, port),
             family=socket.AF_INET6 if is_six else socket.AF_INET,
             dualstack_ipv6=is_six and host == "::" and socket.has_dualstack_ipv6(),
         )
-    except OverflowError:
-        raise ListenError("there is no such port", place, "ports go up to 65535") from None
     except OSError as error:
         cause = (error.strerror or str(error)).partition(" (while")[0].lower()
         remedy = _REMEDIES.get(error.errno or 0, "check the address")
