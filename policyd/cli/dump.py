@@ -29,9 +29,10 @@ def dump(
 ) -> None:
     """Write a live cluster into a file.
 
-    Without FILE it goes to standard output. What is written is what `policyd eval --cluster` and `policyd simulate --cluster` read: nodes,
-    pods and namespaces, and as far as it is permitted to read them, priority and runtime classes,
-    storage, Services and what owns pods. Without options it is the cluster that kubectl uses.
+    Without FILE it goes to standard output. What is written is what `policyd eval --cluster` and
+    `policyd simulate --cluster` read: nodes, pods and namespaces, and as far as it is permitted
+    to read them, priority and runtime classes, storage, Services and what owns pods. Without
+    options the cluster is the one that kubectl uses.
 
     With --redact the dump can be shown to others: names are replaced, and commands, environment,
     addresses and foreign annotations are left out. Keys of labels stay, and so do the values of

@@ -9,9 +9,9 @@ import logging
 import os
 import random
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from threading import Event
+from threading import Event, Lock
 from typing import Any, Final
 from uuid import uuid4
 
@@ -23,10 +23,15 @@ from policyd.kube.cluster import KubeCluster
 from policyd.kube.config import Connection
 from policyd.kube.configmaps import RuleMapEvents, RuleMapFeed, rule_maps
 from policyd.kube.events import Events
-from policyd.kube.feed import NamespaceFeed, NodeFeed, PodFeed
+from policyd.kube.feed import Gathering, NamespaceFeed, NodeFeed, PodFeed
 from policyd.kube.lease import LeaderElection, Timing
 from policyd.kube.reflector import Reflector
-from policyd.kube.resources import NAMESPACES, NODES, PODS
+from policyd.kube.resources import NAMESPACES, NODES, PODS, pieces
+from policyd.language.reads import concerns
+from policyd.model.owners import OWNER_KINDS, join_owners, make_owner
+from policyd.model.storage import STORAGE_KINDS, join_storage, make_storage_object
+from policyd.policy.outcome import Outcome
+from policyd.scheduler.changes import OWNERS_CHANGED, STORAGE_CHANGED
 
 END_SECONDS: Final = 5.0
 """How long the threads of lease and events may take to end; a call that hangs is left behind."""
@@ -75,6 +80,14 @@ class KubeFeed:
                 reload = ConfigMapReload(store, told)
                 resource = rule_maps(config.rules_namespace, store.name)
                 self.reflectors.append(self._reflector(resource, RuleMapFeed(reload.offered)))
+        self._storage = Gathering(join_storage, site.queue, STORAGE_CHANGED)
+        self._owners = Gathering(join_owners, site.queue, OWNERS_CHANGED)
+        site.cache.look_around(self._storage.current, self._owners.current)
+        self._threads: Threads | None = None
+        self._lock = Lock()  # over which reflectors there are
+        self._looked_at: set[str] = set()
+        for store in site.stores:
+            store.listen(self._rules_came)
         self._is_over = Event()
         self._ended: list[Event] = []
 
@@ -98,9 +111,10 @@ class KubeFeed:
 
     def start(self, threads: Threads) -> None:
         """Watch, tend the events, and stand for the lease, each on a thread of its own."""
-        for number, reflector in enumerate(self.reflectors):
-            name = f"watch-{reflector.resource.kind.lower()}s-{number}"
-            threads.start(name, reflector.run)
+        with self._lock:
+            self._threads = threads
+            for reflector in self.reflectors:
+                self._run(reflector)
         self._start(threads, "events", self._events.tend)
         if self.election is not None:
             self._start(threads, "lease", self.election.turn)
@@ -108,8 +122,9 @@ class KubeFeed:
     def stop(self) -> None:
         """Tell no more; write what is still to be written, and give the lease to others."""
         self._is_over.set()
-        for reflector in self.reflectors:
-            reflector.stop()
+        with self._lock:
+            for reflector in self.reflectors:
+                reflector.stop()
         if self.election is not None:
             self.election.wake()
         for ended in self._ended:
@@ -137,7 +152,35 @@ class KubeFeed:
         """Count what happened to the watches, by kind."""
         return {each.resource.kind: each.counts() for each in self.reflectors}
 
+    # --- what rules need beyond nodes, pods and namespaces ---
+
+    def _rules_came(self, outcome: Outcome) -> None:
+        """Watch what rules that came into force look at; from then on, as they may come again."""
+        ruleset = outcome.state.ruleset
+        if ruleset is None or not outcome.is_installed:
+            return
+        reads = frozenset().union(*(rule.reads for rule in ruleset.rules))
+        if concerns(STORAGE_CHANGED, reads):
+            self._look_at("storage", pieces(STORAGE_KINDS, make_storage_object), self._storage)
+        if concerns(OWNERS_CHANGED, reads):
+            self._look_at("owners", pieces(OWNER_KINDS, make_owner), self._owners)
+
+    def _look_at(self, what: str, resources: Sequence[Any], handler: Any) -> None:
+        with self._lock:
+            if what in self._looked_at or self._is_over.is_set():
+                return
+            self._looked_at.add(what)
+            made = [self._reflector(resource, handler) for resource in resources]
+            self.reflectors = [*self.reflectors, *made]
+            for reflector in made if self._threads is not None else ():
+                self._run(reflector)
+
     # --- its threads ---
+
+    def _run(self, reflector: Reflector[Any]) -> None:
+        if self._threads is not None:
+            kind = reflector.resource.kind.lower()
+            self._threads.start(f"watch-{kind}", reflector.run)
 
     def _leads(self) -> bool:
         return self.election is None or self.election.leads

@@ -13,7 +13,7 @@ import msgspec
 from policyd.kube.client import ApiClient
 from policyd.kube.errors import FORBIDDEN, NOT_FOUND, ApiError
 from policyd.kube.reflector import list_all
-from policyd.kube.resources import slimmed
+from policyd.kube.resources import path_of, slimmed
 from policyd.model.manifests import KINDS
 from policyd.model.owners import OWNER_KINDS
 
@@ -31,10 +31,7 @@ class Source:
     @property
     def path(self) -> str:
         """Give where all objects of the kind are."""
-        plural = self.kind.lower() + ("es" if self.kind.endswith("ss") else "s")
-        plural = plural.removesuffix("ys") + "ies" if plural.endswith("ys") else plural
-        root = "/api" if "/" not in self.api_version else "/apis"
-        return f"{root}/{self.api_version}/{plural}"
+        return path_of(self.kind, self.api_version)
 
 
 def sources() -> list[Source]:

@@ -4,11 +4,13 @@ The cache is told before the queue, so that a pod that is tried because of a cha
 a cluster that has it. Called by the reflectors' threads; cache and queue have their own locks.
 """
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from threading import Lock
+from typing import Final, Generic, TypeVar
 
 import msgspec
 
+from policyd.kube.resources import Piece
 from policyd.model.namespace import Namespace
 from policyd.model.node import Node
 from policyd.model.pod import Pod
@@ -22,6 +24,9 @@ from policyd.scheduler.changes import (
     pod_changes,
 )
 from policyd.scheduler.queue import SchedulingQueue
+
+T = TypeVar("T")
+J = TypeVar("J")
 
 _BOOKKEEPING: Final = frozenset(
     f"pod.metadata.{field}" for field in ("resourceVersion", "managedFields", "generation")
@@ -131,6 +136,52 @@ class NamespaceFeed(_Quiet):
 
     def deleted(self, old: Namespace) -> None:
         """Do nothing."""
+
+
+class Gathering(_Quiet, Generic[T, J]):
+    """Objects that are looked at together, put together when somebody looks.
+
+    One lock, the object's: reflectors of several kinds write, and the deciding thread reads.
+    """
+
+    def __init__(
+        self,
+        join: Callable[[Iterable[T]], J],
+        queue: SchedulingQueue,
+        changes: frozenset[str],
+    ) -> None:
+        self._join = join
+        self._queue = queue
+        self._changes = changes
+        self._lock = Lock()
+        self._pieces: dict[tuple[str, str], T] = {}
+        self._joined: J | None = None
+
+    def current(self) -> J:
+        """Give all of them; the same object for as long as nothing changes."""
+        with self._lock:
+            if self._joined is None:
+                self._joined = self._join(self._pieces.values())
+            return self._joined
+
+    def added(self, new: Piece[T]) -> None:
+        """Take an object that appeared."""
+        with self._lock:
+            self._pieces[new.kind, new.key] = new.value
+            self._joined = None
+        self._queue.changed(self._changes)
+
+    def modified(self, old: Piece[T], new: Piece[T]) -> None:
+        """Take an object's new state, if it shows in what is looked at."""
+        if old.value != new.value:
+            self.added(new)
+
+    def deleted(self, old: Piece[T]) -> None:
+        """Forget an object that is gone."""
+        with self._lock:
+            self._pieces.pop((old.kind, old.key), None)
+            self._joined = None
+        self._queue.changed(self._changes)
 
 
 def counts_of(reflectors: Mapping[str, Mapping[str, int]]) -> dict[tuple[str, str], int]:

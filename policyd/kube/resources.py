@@ -75,6 +75,35 @@ def slimmed(data: bytes, head: Mapping[str, str] | None = None) -> bytes:
     return msgspec.json.encode(fields)
 
 
+@dataclass(frozen=True, slots=True)
+class Piece(Generic[T]):
+    """One object of those that are looked at together, such as a cluster's storage."""
+
+    kind: str
+    key: str
+    value: T
+
+
+def pieces(kinds: Mapping[str, str], make: Callable[[str, bytes], T]) -> list[Resource[Piece[T]]]:
+    """Give what to reflect for kinds that are looked at together, by their API versions."""
+    return [_pieces(kind, version, make) for kind, version in kinds.items()]
+
+
+def _pieces(kind: str, version: str, make: Callable[[str, bytes], T]) -> Resource[Piece[T]]:
+    def piece(data: bytes) -> Piece[T]:
+        meta = meta_of(data)
+        return Piece(kind, f"{meta.namespace}/{meta.name}", make(kind, data))
+
+    return Resource(kind, version, path_of(kind, version), piece)
+
+
+def path_of(kind: str, version: str) -> str:
+    """Give where all objects of a kind are."""
+    plural = kind.lower() + ("es" if kind.endswith("s") else "s")
+    plural = plural.removesuffix("ys") + "ies" if plural.endswith("ys") else plural
+    return f"{'/apis' if '/' in version else '/api'}/{version}/{plural}"
+
+
 def _pod(data: bytes) -> Pod:
     return make_pod(data, decode_part(data, PodHead))
 

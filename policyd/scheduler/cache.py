@@ -8,7 +8,7 @@ under it.
 One lock, this object's. Lock order: cache before queue; nothing is called while it is held.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Final
@@ -19,9 +19,11 @@ from policyd.model.cluster import Cluster, make_cluster
 from policyd.model.journal import EVERYTHING, Journal
 from policyd.model.namespace import Namespace
 from policyd.model.node import Node
+from policyd.model.owners import Owners
 from policyd.model.placement import totals_after, with_pod, without_pod
 from policyd.model.pod import Pod
 from policyd.model.snapshot import Snapshot
+from policyd.model.storage import Storage
 from policyd.model.workload import Workload
 from policyd.scheduler.changes import PODS_CHANGED
 from policyd.scheduler.queue import key_of
@@ -63,6 +65,12 @@ class Cache:
         self._totals = make_cluster([], 0, workload)
         self._moved = 0  # pods placed and removed since the workload was looked at
         self._assumed = 0  # how many of those placed are assumed
+        self._storage: Callable[[], Storage] = Storage
+        self._owners: Callable[[], Owners] = Owners
+
+    def look_around(self, storage: Callable[[], Storage], owners: Callable[[], Owners]) -> None:
+        """Have snapshots show what these give. Before anything is decided; they must be quick."""
+        self._storage, self._owners = storage, owners
 
     # --- from the cluster ---
 
@@ -114,6 +122,7 @@ class Cache:
 
     def snapshot(self, now: Timestamp) -> Snapshot:
         """Give the cluster as it is now."""
+        storage, owners = self._storage(), self._owners()
         with self._lock:
             self._renew_workload()
             self._count_pods()
@@ -123,6 +132,8 @@ class Cache:
                 pods=[],
                 namespaces=self._namespaces,
                 cluster=self._totals,
+                storage=storage,
+                owners=owners,
                 journal=self._journal,
                 version=self._journal.version,
             )

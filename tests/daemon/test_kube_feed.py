@@ -170,6 +170,28 @@ def test_rules_come_from_configmaps_and_go_with_their_changes(server):
     assert reasons(server).count(("base", "RulesAccepted")) == 2
 
 
+def test_what_rules_look_at_beyond_nodes_and_pods_is_watched_from_then_on(server, rules):
+    for plural in ("csinodes", "csidrivers", "volumeattachments"):  # which the fake does not have
+        empty = {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": []}
+        server.canned[f"/apis/storage.k8s.io/v1/{plural}"] = empty
+    claimed = ours("web")
+    claimed["spec"]["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
+    rules.write_text('rule "no" { require false because "not yet" }')
+    server.create(node("ant", cpu="2"))
+    server.create(claimed)
+    with running(server, [rules]) as daemon:
+        server.wait_for(lambda: condition(server, "web") is not None, PATIENCE)
+        assert not server.requests("GET", "/persistentvolumeclaims$")
+        text = "require pod.volumeClaims(cluster).all(c, c.found)"
+        rules.write_text(f'rule "claims" {{ {text} because "no claim" }}')
+        message = "0/1 nodes are available: 1 no claim."
+        server.wait_for(lambda: condition(server, "web")["message"] == message, PATIENCE)
+        claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": {}}
+        server.create(claim)
+        server.wait_for(lambda: place(server, "web") == "ant", PATIENCE)
+        assert daemon.feed.problem() is None
+
+
 def test_one_of_two_replicas_decides_and_the_other_takes_over_at_once_when_it_ends(server, rules):
     server.create(node("ant", cpu="8"))
     with running(server, [rules], lease="policyd") as one:

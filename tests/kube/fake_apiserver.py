@@ -136,6 +136,7 @@ class FakeApiServer:
         self.faults: list[Fault] = []
         self.watch_faults: deque[WatchFault] = deque()
         self.seen: list[Seen] = []
+        self.canned: dict[str, dict] = {}
         self.expires_pages = 0
         self.watching = 0
         self.connections = 0
@@ -472,6 +473,8 @@ def _handler(fake: FakeApiServer):
             self.wfile.write(data)
 
         def _do(self, path, query, body):
+            if path in fake.canned:
+                return 200, fake.canned[path]
             match = _PATH.fullmatch(path)
             if match is None or match["plural"] not in BY_PLURAL:
                 raise RefusedError(404, f"the server could not find the requested resource: {path}")
@@ -504,6 +507,8 @@ def _handler(fake: FakeApiServer):
         def _watch(self, path, query):
             match = _PATH.fullmatch(path)
             plural, namespace = match["plural"], match["namespace"] or ""
+            if path in fake.canned:
+                plural = "nothing"
             with fake.changed:
                 fault = self._watch_fault(plural)
                 since = int(query["resourceVersion"])

@@ -4,9 +4,19 @@ import json
 
 import pytest
 
-from policyd.kube.feed import NamespaceFeed, NodeFeed, PodFeed, counts_of, is_leaving
-from policyd.kube.resources import NAMESPACES, NODES, PODS
+from policyd.kube.feed import (
+    Gathering,
+    NamespaceFeed,
+    NodeFeed,
+    PodFeed,
+    counts_of,
+    is_leaving,
+)
+from policyd.kube.resources import NAMESPACES, NODES, PODS, pieces
+from policyd.model.owners import Owners
+from policyd.model.storage import join_storage, make_storage_object
 from policyd.scheduler.cache import Cache
+from policyd.scheduler.changes import STORAGE_CHANGED
 from policyd.scheduler.protocols import Remedy
 from policyd.scheduler.queue import SchedulingQueue
 from tests.policy.build import node, pod
@@ -198,3 +208,40 @@ def test_a_namespace_is_known_and_its_change_wakes_pods(parts):
 
 def test_counts_are_put_together():
     assert counts_of({"Pod": {"list": 1}}) == {("Pod", "list"): 1}
+
+
+# --- what is looked at together ---
+
+
+def a_claim(name, size="1Gi"):
+    raw = {
+        "metadata": {"name": name, "namespace": "default", "resourceVersion": "1"},
+        "spec": {"resources": {"requests": {"storage": size}}},
+    }
+    (resource,) = pieces({"PersistentVolumeClaim": "v1"}, make_storage_object)
+    return resource.make(json.dumps(raw).encode())
+
+
+def test_storage_is_put_together_when_somebody_looks(parts):
+    storage = Gathering(join_storage, parts.queue, STORAGE_CHANGED)
+    parts.cache.look_around(storage.current, Owners)
+    storage.added(a_claim("one"))
+    storage.added(a_claim("two"))
+    first = parts.cache.snapshot(parts.clock.now()).storage
+    assert [name for _, name in first.claims] == ["one", "two"]
+    assert parts.cache.snapshot(parts.clock.now()).storage is first
+    storage.deleted(a_claim("one"))
+    assert [name for _, name in parts.cache.snapshot(parts.clock.now()).storage.claims] == ["two"]
+
+
+def test_a_change_of_storage_wakes_pods_whose_rules_looked_at_it(parts):
+    storage = Gathering(join_storage, parts.queue, STORAGE_CHANGED)
+    parts.pods.added(a_pod())
+    waiting = parts.reject(frozenset({"cluster.storage"}))
+    storage.added(a_claim("one"))
+    assert parts.queue.where(waiting) == "active"
+    parts.reject(frozenset({"cluster.storage"}))
+    storage.modified(a_claim("one"), a_claim("one"))
+    assert parts.queue.where(waiting) == "unschedulable"
+    storage.modified(a_claim("one"), a_claim("one", "2Gi"))
+    assert parts.queue.where(waiting) == "active"
