@@ -34,11 +34,37 @@ OWNERS = st.sampled_from(["red", "red", "blue", "blue", "nobody"])
 FAILURES = ("refused", "worked all the same", "lost", "broken")
 
 
+class LateWatch:
+    """Tells the cache of binds when it is told to, as a watch does, and of all else at once."""
+
+    def __init__(self, cache):
+        self._cache = cache
+        self.late = {}
+
+    def __getattr__(self, name):
+        return getattr(self._cache, name)
+
+    def put_pod(self, pod):
+        if pod.nodeName:
+            self.late[key_of(pod)] = pod
+        else:
+            self._cache.put_pod(pod)
+
+    def remove_pod(self, pod):
+        self.late.pop(key_of(pod), None)
+        return self._cache.remove_pod(pod)
+
+    def tell(self, count=None):
+        for key in list(self.late)[:count]:
+            self._cache.put_pod(self.late.pop(key))
+
+
 class FlakyCluster(EmbeddedCluster):
     """An embedded cluster that pauses around every bind, and fails as it is told to."""
 
     def __init__(self, cache, queue):
-        super().__init__(cache, queue)
+        self.watch = LateWatch(cache)
+        super().__init__(self.watch, queue)
         self.failures = []
         self.unreadable = 0
         self.binds = []
@@ -205,6 +231,10 @@ class Loop(RuleBasedStateMachine):
             if len(self.pool):
                 self.pool.step(data.draw(st.integers(0, len(self.pool) - 1)))
 
+    @rule(count=st.integers(1, 3))
+    def the_watch_tells(self, count):
+        self.cluster.watch.tell(count)
+
     @rule(seconds=st.integers(1, 12))
     def time_passes(self, seconds):
         self.clock.seconds += seconds
@@ -217,6 +247,14 @@ class Loop(RuleBasedStateMachine):
         for made in self.cache.snapshot(self.clock.now()).nodes:
             assert made.free["cpu"].sign >= 0
             assert made.free["pods"].sign >= 0
+
+    @invariant()
+    def no_node_is_promised_more_than_it_has(self):
+        promised = Counter()
+        for made in self.cluster.pods.values():
+            promised[made.nodeName] += made.requests["cpu"].nanos
+        for name, made in self.cluster.nodes.items():
+            assert promised[name] <= made.allocatable["cpu"].nanos
 
     @invariant()
     def totals_are_the_sums(self):
@@ -257,12 +295,14 @@ class Loop(RuleBasedStateMachine):
         self.cluster.unreadable = 0
         self.meanwhile.clear()
         for _ in range(200):
+            self.cluster.watch.tell()
             self.pool.pass_time()
             self.pool.run()
             if not self.scheduler.schedule_next(timeout=0):
                 if not (self.queue.counts()["backoff"] or len(self.pool) or self.pool.delayed):
                     break
                 self.clock.seconds += 11
+        self.cluster.watch.tell()
         counts = self.queue.counts()
         assert (counts["active"], counts["backoff"], counts["in flight"]) == (0, 0, 0)
         found = self.cache.snapshot(self.clock.now())
