@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, MutableMapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from time import monotonic
 from traceback import format_exception
 from typing import Any, Final, TextIO
@@ -268,7 +269,7 @@ _IN_FULL: Final = ExceptionDictTransformer(show_locals=False, max_frames=30, use
 def _formatter(render: _Render) -> ProcessorFormatter:
     def rendered(_logger: Any, _method: str, fields: Fields) -> str:
         error = _error_of(fields.pop("exc_info", None))
-        return render(_masked(_in_order(fields)), error)
+        return render(_all_masked(_in_order(fields)), error)
 
     return ProcessorFormatter(foreign_pre_chain=[ExtraAdder()], processors=[rendered])
 
@@ -304,10 +305,32 @@ def _time_of(record: logging.LogRecord) -> str:
     return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+def _all_masked(fields: dict[str, Any]) -> Mapping[str, Any]:
+    """Mask the fields of a message; most have nothing to mask, which is seen in one look."""
+    texts = []
+    for name, value in fields.items():
+        if isinstance(value, str):
+            texts.append(value)
+        elif not isinstance(value, int | float | None):
+            return _masked_each(fields)
+        if _is_secret_name(name):
+            return _masked_each(fields)
+    return _masked_each(fields) if _SECRETS.search("\n".join(texts)) else fields
+
+
+def _masked_each(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: _masked(value, name) for name, value in fields.items()}
+
+
+@lru_cache(maxsize=256)
+def _is_secret_name(name: str) -> bool:
+    return _SECRET_NAMES.search(name) is not None
+
+
 def _masked(value: Any, name: str = "") -> Any:
     """Mask what must not be told: by its name, or because it looks like it."""
     if isinstance(value, str):
-        if name and _SECRET_NAMES.search(name):
+        if _is_secret_name(name):
             return _MASK
         return _SECRETS.sub(_mask, value)
     if isinstance(value, Mapping):
@@ -326,9 +349,10 @@ def _as_json(fields: Mapping[str, Any], error: _Error) -> str:
     if error is not None:
         trace = _IN_FULL((type(error), error, error.__traceback__))
         whole["exception"] = _masked(trace)
-    return json.dumps(whole, ensure_ascii=False, default=str)
+    return _ENCODED(whole)
 
 
+_ENCODED: Final = json.JSONEncoder(ensure_ascii=False, default=str).encode
 _HEAD: Final = ("timestamp", "level", "message", "logger", "thread")
 
 
@@ -346,6 +370,6 @@ def _as_text(fields: Mapping[str, Any], error: _Error) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = value if isinstance(value, str) else _ENCODED(value)
     is_plain = text and not any(char.isspace() or char in '"=' for char in text)
     return visible(text if is_plain else json.dumps(text, ensure_ascii=False))
