@@ -266,6 +266,11 @@ BUILD_INFO: Final = Metric(
     "1, with the version of policyd and the hash of the grammar that it reads rules by.",
     ("version", "grammar"),
 )
+LEADER: Final = Metric(
+    "policyd_leader",
+    _GAUGE,
+    "1 where this process decides, 0 while it stands by for another that does.",
+)
 POOL_WORK: Final = Metric(
     "policyd_pool_work_total",
     _COUNTER,
@@ -320,7 +325,8 @@ METRICS: Final = (
     *(DECISION_SECONDS, DEADLINES_EXCEEDED, STALE_DECISIONS, BIND_SECONDS, BIND_WAIT_SECONDS),
     *(IN_FLIGHT_PODS, OLDEST_PENDING, IGNORED_PODS),
     *(RELOADS, RELOAD_SECONDS, RELOAD_LAST_SUCCESS, RELOAD_REFUSED, RULESET_INFO, RULESET_RULES),
-    *(BUILD_INFO, POOL_WORK, POOL_WAITING, POOL_BUSY, OBSERVER_ERRORS, TRACE_CONTEXTS_IGNORED),
+    *(BUILD_INFO, LEADER, POOL_WORK, POOL_WAITING, POOL_BUSY),
+    *(OBSERVER_ERRORS, TRACE_CONTEXTS_IGNORED),
     *(LOG_MESSAGES, LOG_SUPPRESSED, HTTP_REQUESTS),
 )
 """Every metric of policyd. Those of the process and of Python come from their library besides."""
@@ -507,7 +513,7 @@ ASKED: Final = (
     *(PENDING_PODS, QUEUE_INCOMING_PODS, UNSCHEDULABLE_PODS, CACHE_SIZE),
     *(IN_FLIGHT_PODS, OLDEST_PENDING, IGNORED_PODS),
     *(RELOAD_LAST_SUCCESS, RELOAD_REFUSED, RULESET_INFO, RULESET_RULES),
-    *(BUILD_INFO, POOL_WORK, POOL_WAITING, POOL_BUSY),
+    *(BUILD_INFO, LEADER, POOL_WORK, POOL_WAITING, POOL_BUSY),
 )
 """The metrics whose values are asked for at a scrape."""
 

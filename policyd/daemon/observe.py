@@ -17,6 +17,7 @@ from policyd.metrics import (
     CACHE_SIZE,
     IGNORED_PODS,
     IN_FLIGHT_PODS,
+    LEADER,
     OLDEST_PENDING,
     PENDING_PODS,
     POOL_BUSY,
@@ -271,6 +272,11 @@ def watch_pool(metrics: Metrics, counts: Callable[[], PoolCounts]) -> None:
         yield POOL_BUSY, (), now.busy
 
     metrics.ask(samples)
+
+
+def watch_leader(metrics: Metrics, is_standby: Callable[[], bool]) -> None:
+    """Have it asked whether this process decides, whenever somebody scrapes."""
+    metrics.ask(lambda: [(LEADER, (), int(not is_standby()))])
 
 
 def tell_build(metrics: Metrics, version: str, grammar: str) -> None:

@@ -16,6 +16,7 @@ from policyd.daemon.health import Check, Health, ping, rules_in_force, threads_m
 from policyd.daemon.observe import (
     observer,
     watch_cache,
+    watch_leader,
     watch_pool,
     watch_queue,
     watch_rules,
@@ -198,6 +199,7 @@ class Daemon:
         watch_cache(self.metrics, self.cache)
         watch_pool(self.metrics, self.pool.counts)
         watch_rules(self.metrics, self.stores)
+        watch_leader(self.metrics, self.feed.is_standby)
 
     # --- its life ---
 
@@ -243,8 +245,9 @@ class Daemon:
         return self.health.report("readyz").is_well
 
     def problems(self) -> str:
-        """Say why it is not ready."""
-        return self.health.report("readyz").text.strip()
+        """Say why it is not ready, in one line."""
+        lines = self.health.report("readyz", verbose=True).text.splitlines()
+        return "; ".join(line.removeprefix("[-]") for line in lines if line.startswith("[-]"))
 
     def summary(self) -> str:
         """Say in a line what runs."""

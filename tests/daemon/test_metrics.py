@@ -330,6 +330,19 @@ def test_attempts_are_told_apart_up_to_a_bound():
     assert [attempts_label(n) for n in (1, 14, 15, 10_000)] == ["1", "14", "15+", "15+"]
 
 
+def test_who_decides_and_what_the_pool_does_is_told():
+    loop = Watched()
+    got = loop.scrape()
+    assert (got("policyd_leader"), got("policyd_build_info", version="1.2.3", grammar="abc")) == (
+        1,
+        1,
+    )
+    assert got("policyd_pool_work_total", result="done") == 3
+    assert (got("policyd_pool_waiting"), got("policyd_pool_busy_threads")) == (1, 0)
+    loop.standby = True
+    assert loop.scrape()("policyd_leader") == 0
+
+
 def test_memory_and_cpu_of_the_process_are_there():
     got = Scrape.of(*Metrics().exposition())
     assert got("process_resident_memory_bytes") > 0

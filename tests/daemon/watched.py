@@ -12,6 +12,7 @@ from policyd.daemon.observe import (
     observer,
     tell_build,
     watch_cache,
+    watch_leader,
     watch_pool,
     watch_queue,
     watch_rules,
@@ -45,6 +46,8 @@ class Watched:
         watch_queue(self.metrics, self.queue, self.clock)
         watch_cache(self.metrics, self.cache)
         watch_pool(self.metrics, lambda: PoolCounts(5, 3, 1, 1, 0, 0))
+        self.standby = False
+        watch_leader(self.metrics, lambda: self.standby)
         tell_build(self.metrics, "1.2.3", "abc")
         self.attempts = []
         self.scheduler = Scheduler(
