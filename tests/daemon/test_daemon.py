@@ -90,7 +90,7 @@ def test_ending_finishes_the_bind_in_flight_and_what_is_written_after_it(start):
     ending.start()
     assert daemon.threads.stopping.wait(PATIENCE)
     assert not daemon.is_ready
-    assert "[-]shutdown failed: it is ending" in daemon.problems()
+    assert daemon.problems() == "shutdown failed: it is ending"
     daemon.feed.go.set()
     ending.join(PATIENCE)
     assert ended == [True]
@@ -112,7 +112,7 @@ def test_nothing_is_decided_while_the_cluster_is_not_known(start):
 
     daemon = start(unknown)
     daemon.feed.inner.create(a_pod("p"))
-    assert "[-]cluster failed: pods were not listed yet" in daemon.problems()
+    assert daemon.problems() == "cluster failed: pods were not listed yet"
     assert daemon.queue.where(a_pod("p")) == "active"
     daemon.feed.unknown = None
     assert daemon.feed.begun.wait(PATIENCE)

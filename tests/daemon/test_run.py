@@ -4,6 +4,7 @@ import json
 import signal
 import socket
 import subprocess
+import sys
 
 import pytest
 
@@ -202,3 +203,20 @@ def test_rules_are_needed(place):
     )
     assert ended.returncode == 2
     assert "there are no rules" in ended.stderr
+
+
+def test_what_is_not_installed_is_named(place):
+    script = (
+        "import sys; sys.modules['waitress'] = None;"
+        "from policyd.cli.main import main; sys.exit(main())"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script, "run", *map(str, arguments(place)), "--port", "0"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert "`policyd run` needs the package waitress" in ended.stderr
+    assert "pip install 'policyd[run]'" in ended.stderr
