@@ -25,9 +25,11 @@ from tests.scheduler.fakes import HandClock, HandProfile, SteppedPool, pause
 
 FIT = """
 rule "room" {{ require pod.requests.all(r, node.free[r] >= pod.requests[r]) because "too little" }}
-rule "open" {{ require node.labels["zone"] != "{closed}" because "closed" }}
+rule "open" {{ require !(node.labels["zone"] in [{closed}]) because "closed" }}
 """
-RULESETS = tuple(rules(FIT.format(closed=closed)) for closed in ("none", "a", "b"))
+RULESETS = tuple(
+    rules(FIT.format(closed=closed)) for closed in ('"none"', '"a"', '"b"', '"a", "b"')
+)
 ZONES = st.sampled_from("ab")
 GATED = st.sampled_from([False, False, False, True])
 OWNERS = st.sampled_from(["red", "red", "blue", "blue", "nobody"])
@@ -191,17 +193,21 @@ class Loop(RuleBasedStateMachine):
         before, profile.current = profile.current, ruleset
         self.queue.rules_changed(name, ruleset.hash, changed_rules(before, ruleset))
 
-    @rule(name=st.sampled_from("xyz"), zone=ZONES)
-    def a_node_changes_during_the_next_decision(self, name, zone):
-        self.meanwhile.append(lambda: self.node_comes_or_changes(name, zone, 5))
+    @rule(name=st.sampled_from("xyz"), zone=ZONES, cpu=st.integers(5, 8), tried=st.booleans())
+    def a_node_changes_during_the_next_decision(self, name, zone, cpu, tried):
+        self.meanwhile.append(lambda: self.node_comes_or_changes(name, zone, cpu))
+        if tried:
+            self.scheduler.schedule_next(timeout=0)
 
     @rule(name=st.sampled_from("xyz"))
     def a_node_goes_during_the_next_decision(self, name):
         self.meanwhile.append(lambda: self.node_goes(name))
 
-    @rule(ruleset=st.sampled_from(RULESETS))
-    def rules_are_replaced_during_the_next_decision(self, ruleset):
+    @rule(ruleset=st.sampled_from(RULESETS), tried=st.booleans())
+    def rules_are_replaced_during_the_next_decision(self, ruleset, tried):
         self.meanwhile.append(lambda: self.rules_are_replaced("red", ruleset))
+        if tried:
+            self.scheduler.schedule_next(timeout=0)
 
     @rule()
     def pods_in_flight_are_deleted_during_the_next_decision(self):
