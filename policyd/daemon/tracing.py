@@ -27,6 +27,9 @@ _ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_E
 _PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 _NANOS: Final = 10**9
 
+CLOSE_SECONDS: Final = 3.0
+"""How long the last spans may take to be sent when the process ends, and nobody takes them."""
+
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -62,8 +65,15 @@ def make_tracer(
     except ImportError as error:
         _LOG.warning("no traces are sent: install policyd[tracing] for them (%s)", error)
         return None
+
+    class Bounded(BatchSpanProcessor):
+        """Ends in time also where what it sends to is away."""
+
+        def shutdown(self) -> None:
+            self._batch_processor.shutdown(timeout_millis=round(CLOSE_SECONDS * 1000))
+
     try:
-        return Tracer(BatchSpanProcessor(OTLPSpanExporter()), ignored=ignored)
+        return Tracer(Bounded(OTLPSpanExporter()), ignored=ignored)
     except Exception as error:  # noqa: BLE001 - whatever the variables hold, pods are to be placed
         _LOG.warning("no traces are sent: %s: %s", type(error).__name__, error)
         return None
@@ -113,7 +123,7 @@ class Tracer:
         root.end(max(end for _, _, end in steps))
 
     def close(self) -> None:
-        """Send what is left, as long as OTEL_BSP_EXPORT_TIMEOUT allows."""
+        """Send what is left, as far as that works in `CLOSE_SECONDS`."""
         self._provider.shutdown()
 
     def _add_steps(self, root: "Span", steps: list[tuple[str, int, int]]) -> None:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from time import monotonic
 
 import pytest
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -11,7 +12,14 @@ from waitress.server import create_server
 
 from policyd.daemon.clock import SystemClock
 from policyd.daemon.threads import Threads
-from policyd.daemon.tracing import TRACEPARENT, TRACESTATE, Tracer, is_wanted, make_tracer
+from policyd.daemon.tracing import (
+    CLOSE_SECONDS,
+    TRACEPARENT,
+    TRACESTATE,
+    Tracer,
+    is_wanted,
+    make_tracer,
+)
 from policyd.scheduler.protocols import ClusterError, Remedy
 from tests.daemon.watched import Watched
 from tests.policy.build import node, snapshot
@@ -259,6 +267,19 @@ def test_spans_are_sent_to_the_endpoint_as_otlp(monkeypatch, collector):
     assert path == "/v1/traces"
     for expected in (b"schedule", b"decide", bytes.fromhex(TRACE), b"policyd.ruleset.hash"):
         assert expected in body
+
+
+@pytest.mark.timing
+def test_a_collector_that_is_away_does_not_hold_up_the_end(monkeypatch):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+    tracer = make_tracer(ENDPOINT)
+    assert tracer is not None
+    loop = Watched(tracer=tracer)
+    loop.create("p", cpu="1")
+    loop.run()
+    began = monotonic()
+    tracer.close()
+    assert monotonic() - began < CLOSE_SECONDS + 2
 
 
 class Collector:
