@@ -87,7 +87,8 @@ from policyd.cli.request import Request, Simulated
 @click.option(
     "--record",
     metavar="FILE",
-    help="Write every decision under RULE... with its reasons, for `policyd explain --from FILE`.",
+    help="Write every decision under RULE... with its reasons, for `policyd explain --from FILE`;"
+    " it takes longer so.",
 )
 @click.option(
     "-o",
