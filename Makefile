@@ -79,15 +79,28 @@ fmt: $(VENV)/dev.stamp ## format the code and the shipped rules
 	$(BIN)/policyd fmt rules
 
 # Tests that compare seconds run first, one at a time and without coverage (status 5: none chosen).
-# The exit status is pytest's; coverage is for information.
+# Those of the control plane run last, one at a time; it is built while the others run, once. What
+# did not run is summed up over the three. The exit status is pytest's; coverage is for information.
+NOT_RUN := $(VENV)/not-run.json
+PYTEST := POLICYD_NOT_RUN=$(NOT_RUN) $(BIN)/coverage run -m pytest
+CONTROLPLANE := $(BIN)/python -m tests.controlplane.program
+
 .PHONY: test
 test: $(VENV)/dev.stamp ## every test, on all cores; ends with the skipped ones and why
-	@rm -f .coverage .coverage.*
-	@$(BIN)/python -m pytest -m timing $(ARGS); timing=$$?; [ $$timing -eq 5 ] && timing=0; \
-	$(BIN)/coverage run -m pytest -m "not timing" -n $(WORKERS) --dist loadgroup $(ARGS); rest=$$?; \
+	@rm -f .coverage .coverage.* $(NOT_RUN)
+	@POLICYD_NOT_RUN=$(NOT_RUN) $(BIN)/python -m pytest -m "timing and not cluster" $(ARGS); timing=$$?; \
+	$(if $(ARGS),:,$(CONTROLPLANE)) & \
+	$(PYTEST) -m "not timing and not cluster" -n $(WORKERS) --dist loadgroup $(ARGS); rest=$$?; \
+	wait; \
+	$(PYTEST) -m cluster $(ARGS); cluster=$$?; \
 	$(BIN)/coverage combine --quiet && \
 	echo "branch coverage: $$($(BIN)/coverage report --format=total --precision=1)% (make coverage lists the files)"; \
-	[ $$timing -eq 0 ] && exit $$rest || exit $$timing
+	[ "$$timing$$rest$$cluster" = 555 ] && exit 5; \
+	for status in $$timing $$rest $$cluster; do case $$status in 0|5) ;; *) exit $$status ;; esac; done
+
+.PHONY: controlplane
+controlplane: $(VENV)/dev.stamp ## build the test control plane and helm, if they are not there yet
+	$(CONTROLPLANE)
 
 .PHONY: coverage
 coverage: $(VENV)/dev.stamp ## the table behind the last `make test`, with the lines not reached
