@@ -23,6 +23,7 @@ class Journal:
     def __init__(self) -> None:
         self.version = 0
         self.kinds: list[frozenset[str]] = []  # only grows: an entry names one by its place
+        self.last: list[int] = []  # of each kind, the version after its last entry
         self._kind_of: dict[frozenset[str], int] = {}
         self._first = 0  # the version of the first entry that is kept
         self._slots: NDArray[np.int32] = np.empty(1024, np.int32)
@@ -37,9 +38,11 @@ class Journal:
         if kind is None:
             kind = self._kind_of[changed] = len(self.kinds)
             self.kinds.append(changed)
+            self.last.append(0)
         self._slots[at] = slot
         self._changes[at] = kind
         self.version += 1
+        self.last[kind] = self.version
 
     def since(self, version: int, until: int) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
         """Give the places and the kinds of the changes from one version to another.

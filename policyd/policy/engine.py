@@ -25,9 +25,8 @@ from policyd.policy.kernel.choosing import Chooser
 from policyd.policy.kernel.columns import State
 from policyd.policy.kernel.judging import Judgement, RuleKernels, Tick
 from policyd.policy.kernel.keys import Same
-from policyd.policy.kernel.scoring import Weighted, weigh
 from policyd.policy.kernel.tables import Columns, Kept, Kernel
-from policyd.policy.kernel.vector import Array, Mask, Unvectorised, Vector, either
+from policyd.policy.kernel.vector import Array, Mask, Unvectorised
 from policyd.policy.order import order_keys
 from policyd.policy.ruleset import Ruleset
 
@@ -134,6 +133,13 @@ class _Plan:
         columns = Columns()
         self._rules = [RuleKernels(rule, columns) for rule in ruleset.rules]
         self._chooser = Chooser(order_keys(ruleset), columns)
+        self._looks_at_feasible = any(
+            "feasible" in expression.program.variables
+            for rule in ruleset.rules
+            for score in rule.scores
+            for expression in (score.value, score.weight, score.normalize)
+            if expression is not None
+        )
 
     def kernels(self) -> Iterator[Kernel]:
         for rule in self._rules:
@@ -143,10 +149,10 @@ class _Plan:
     def decide(self, pod: Pod, snapshot: Snapshot, tick: Tick) -> Decision:
         if snapshot.journal is None:
             raise Unvectorised("no journal")
-        state = State(snapshot.nodes, snapshot.journal, snapshot.version)
+        state = State(snapshot.nodes, snapshot.journal, snapshot.version, snapshot.around)
         fixed = bindings(self._ruleset, pod, snapshot)
         judged = [rule.judge(state, fixed, tick) for rule in self._rules]
-        standing = _stand(judged, len(state.nodes), fixed)
+        standing = self._stand(judged, state, fixed, tick)
         best = self._best(standing.fits, standing.totals, state, fixed)
         reasons = None if best is not None else self._reasons(judged, state, fixed, tick)
         tallies = tuple(
@@ -154,6 +160,38 @@ class _Plan:
         )
         node = None if best is None else state.nodes[best]
         return QuickDecision(pod, self._ruleset, snapshot, node, tallies, reasons)
+
+    def _stand(
+        self, judged: Sequence[Judgement], state: State, fixed: Mapping[str, Any], tick: Tick
+    ) -> _Standing:
+        """Find where the pod fits, and what each rule and all together give these nodes."""
+        count = len(state.nodes)
+        fits = np.ones(count, np.bool_)
+        for judgement in judged:
+            if not judgement.rule.shadow and judgement.rule.requirements:
+                fits &= ~judgement.rejected
+        bound = {**fixed, "feasible": self._feasible(fits, state)}
+        totals = np.zeros(count)
+        points, clamped, errors = [], [], []
+        for rule, judgement in zip(self._rules, judged, strict=True):
+            own: Array = np.zeros(count)
+            wrong, cut = judgement.failed, 0
+            for part in rule.weigh(judgement, fits, state, bound, tick):
+                own = own + part.points
+                wrong = wrong | part.errors
+                cut += part.clamped
+            if not judgement.rule.shadow:
+                totals = totals + own
+            points.append(own)
+            clamped.append(cut)
+            errors.append(int(np.count_nonzero(wrong)))
+        return _Standing(fits, points, totals, clamped, errors)
+
+    def _feasible(self, fits: Mask, state: State) -> list[Node]:
+        """Give the nodes that fit, where a score looks at them."""
+        if not self._looks_at_feasible:
+            return []
+        return [state.nodes[at] for at in np.flatnonzero(fits).tolist()]
 
     def _best(
         self, fits: Mask, totals: Array, state: State, fixed: Mapping[str, Any]
@@ -227,35 +265,6 @@ def _places(rows: Array, texts: Sequence[tuple[str, ...]]) -> dict[str, Array]:
         for text in set(those):
             by_text.setdefault(text, []).append(row)
     return {text: np.array(places) for text, places in by_text.items()}
-
-
-def _stand(judged: Sequence[Judgement], count: int, fixed: Mapping[str, Any]) -> _Standing:
-    fits = np.ones(count, np.bool_)
-    for judgement in judged:
-        if not judgement.rule.shadow and judgement.rule.requirements:
-            fits &= ~judgement.rejected
-    totals = np.zeros(count)
-    points, clamped, errors = [], [], []
-    for judgement in judged:
-        weighed = list(_weighed(judgement, fits, fixed))
-        own: Array = np.zeros(count)
-        wrong = judgement.failed
-        for part in weighed:
-            own = own + part.points
-            wrong = wrong | part.errors
-        if weighed and not judgement.rule.shadow:
-            totals = totals + own
-        points.append(own)
-        clamped.append(sum(part.clamped for part in weighed))
-        errors.append(int(np.count_nonzero(wrong)))
-    return _Standing(fits, points, totals, clamped, errors)
-
-
-def _weighed(judgement: Judgement, fits: Mask, fixed: Mapping[str, Any]) -> Iterator[Weighted]:
-    active = fits & (judgement.applies | judgement.unclear)
-    for score, raw in zip(judgement.rule.scores, judgement.raw, strict=False):
-        error = either(raw.error, judgement.unclear if judgement.unclear.any() else None)
-        yield weigh(score, Vector(raw.kind, raw.data, error), active, fixed)
 
 
 def _disagrees(rejected: Mask, standing: _Standing, points: Array, best: int) -> bool:

@@ -10,9 +10,11 @@ from policyd.language.errors import EvaluationError, LimitExceeded
 from policyd.language.limits import MAX_WORK
 from policyd.language.program import Program
 from policyd.language.reads import concerns
-from policyd.model.journal import Journal
+from policyd.model.cluster import Cluster
+from policyd.model.journal import EVERYTHING, Journal
 from policyd.model.node import Node
-from policyd.policy.kernel.keys import Key, contents, frozen
+from policyd.model.surroundings import Surroundings
+from policyd.policy.kernel.keys import Key, Same, contents, frozen
 from policyd.policy.kernel.numeric import in_unit
 from policyd.policy.kernel.vector import (
     DTYPES,
@@ -32,10 +34,44 @@ from policyd.policy.kernel.vector import (
 class State:
     """The nodes at one version of their journal."""
 
-    def __init__(self, nodes: Sequence[Node], journal: Journal, version: int) -> None:
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        journal: Journal,
+        version: int,
+        around: Surroundings | None = None,
+    ) -> None:
         self.nodes = nodes
         self.journal = journal
         self.version = version
+        self._around = around
+        self._aspects: dict[tuple[str, ...], Key] = {}
+
+    def aspect(self, path: tuple[str, ...]) -> Key:
+        """Give what stands for an aspect of the cluster, which functions may look into.
+
+        What is of nodes or of the pods on them is known by the version of its last change, what
+        lies around by itself. The whole cluster is another one in each decision.
+        """
+        found = self._aspects.get(path)
+        if found is None:
+            found = self._aspects[path] = self._find_aspect(path)
+        return found
+
+    def _find_aspect(self, path: tuple[str, ...]) -> Key:
+        name = path[1] if len(path) > 1 else "*"
+        if name in ("owners", "storage", "namespaces"):
+            return Same(getattr(self._around, name, None))
+        if name in ("nodes", "images", "pods"):
+            return self._last_change(f"cluster.{name}")
+        return Same(self) if name not in Cluster.FIELDS else None
+
+    def _last_change(self, path: str) -> int:
+        journal = self.journal
+        changes = zip(journal.kinds, journal.last, strict=False)
+        wanted = frozenset({path})
+        versions = [v for kind, v in changes if kind == EVERYTHING or _concerns(kind, wanted)]
+        return max(versions, default=0)
 
     def stale(self, since: int, reads: frozenset[str]) -> Array:
         """Give the places where something that is read changed since a version, in order."""

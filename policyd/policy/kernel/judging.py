@@ -8,6 +8,7 @@ import numpy as np
 
 from policyd.policy.decide import RuleForPod, reason_texts
 from policyd.policy.kernel.columns import State
+from policyd.policy.kernel.scoring import Weighted, weigh
 from policyd.policy.kernel.tables import Columns, Kernel
 from policyd.policy.kernel.vector import Array, Kind, Mask, Vector
 from policyd.policy.ruleset import Expression, Rule
@@ -28,7 +29,6 @@ class Judgement:
     unclear: Mask
     unmet: tuple[Mask, ...]
     faults: tuple[Mask, ...]
-    raw: tuple[Vector, ...]
 
     @property
     def rejected(self) -> Mask:
@@ -63,7 +63,7 @@ class RuleKernels:
         yield from self._scores
 
     def judge(self, state: State, fixed: Mapping[str, Any], tick: Tick) -> Judgement:
-        """Apply the rule to all nodes, but for the rescaling of its scores."""
+        """Apply the rule to all nodes, but for its scores, which depend on where the pod fits."""
         count = len(state.nodes)
         nowhere = np.zeros(count, np.bool_)
         applies, unclear = ~nowhere, nowhere
@@ -72,18 +72,30 @@ class RuleKernels:
             applies, unclear = _truth(self._when.values(state, fixed), count)
             if not (applies.any() or unclear.any()):
                 nothing = (nowhere,) * len(self._conditions)
-                return Judgement(self.rule, applies, unclear, nothing, nothing, ())
+                return Judgement(self.rule, applies, unclear, nothing, nothing)
         unmet, faults = [], []
         for condition in self._conditions:
             tick()
             holds, fails = _truth(condition.values(state, fixed), count)
             unmet.append(applies & ~holds)
             faults.append(applies & fails)
-        raw = []
-        for score in self._scores:
+        return Judgement(self.rule, applies, unclear, tuple(unmet), tuple(faults))
+
+    def weigh(
+        self, judgement: Judgement, fits: Mask, state: State, bound: Mapping[str, Any], tick: Tick
+    ) -> Iterator[Weighted]:
+        """Score the nodes that fit; `bound` has the names that scores may read besides."""
+        active = fits & (judgement.applies | judgement.unclear)
+        unclear = judgement.unclear if judgement.unclear.any() else None
+        if not active.any():
+            return
+        for score, kernel in zip(self.rule.scores, self._scores, strict=True):
             tick()
-            raw.append(score.values(state, fixed))
-        return Judgement(self.rule, applies, unclear, tuple(unmet), tuple(faults), tuple(raw))
+            if kernel.reads_feasible:
+                raw = _placed(kernel.on(state, bound, np.flatnonzero(active)), active)
+            else:
+                raw = kernel.values(state, bound)
+            yield weigh(score, raw, active, unclear, bound)
 
     def reasons(
         self, judgement: Judgement, state: State, fixed: Mapping[str, Any], tick: Tick
@@ -119,6 +131,14 @@ def _texts_of(found: Vector, rows: Array, condition: Expression) -> list[tuple[s
     codes = found.data[rows].tolist()
     known = {code: reason_texts(found.domain[code], condition) for code in set(codes)}
     return [known[code] for code in codes]
+
+
+def _placed(found: Vector, where: Mask) -> Vector:
+    """Put values that were computed at some rows in their places; elsewhere they mean nothing."""
+    place = np.cumsum(where) - 1
+    place[place < 0] = 0
+    error = None if found.error is None else found.error[place]
+    return Vector(found.kind, found.data[place], error, found.scale, found.domain)
 
 
 def _kernel(expression: Expression | None, columns: Columns) -> Kernel | None:

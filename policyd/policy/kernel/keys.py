@@ -5,9 +5,10 @@ Kinds are told apart where Python's equality does not (`1`, `1.0` and `True`, a 
 is written). What is not known here is the same only as itself.
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Final
 
+from policyd.model.cluster import Cluster
 from policyd.values.errors import ValueFault
 from policyd.values.maps import TotalMap
 from policyd.values.quantity import Quantity
@@ -72,6 +73,10 @@ def _of_scalar(value: Any, cls: type) -> Key:
     return Same(value)
 
 
+Aspects = Callable[[tuple[str, ...]], Key]
+"""Gives what stands for an aspect of the cluster: another value where it may be different."""
+
+
 class Facts:
     """Gives the key of what some paths lead to; remembers that of the last value of each path."""
 
@@ -79,11 +84,25 @@ class Facts:
         self._paths = [tuple(path.removesuffix(".*").split(".")) for path in sorted(paths)]
         self._last: list[tuple[Any, Key]] = [(_ABSENT, _ABSENT)] * len(self._paths)
 
-    def key(self, bindings: Mapping[str, Any]) -> Key:
-        """Give the key of the values under these bindings."""
-        return tuple([self._one(at, path, bindings) for at, path in enumerate(self._paths)])
+    def key(self, bindings: Mapping[str, Any], aspects: Aspects) -> Key:
+        """Give the key of the values under these bindings.
 
-    def _one(self, at: int, path: tuple[str, ...], bindings: Mapping[str, Any]) -> Key:
+        `aspects` gives what stands for an aspect of the cluster that functions look into.
+        """
+        return tuple(
+            [self._one(at, path, bindings, aspects) for at, path in enumerate(self._paths)]
+        )
+
+    def _one(
+        self, at: int, path: tuple[str, ...], bindings: Mapping[str, Any], aspects: Aspects
+    ) -> Key:
+        if path[0] == "cluster":
+            return (aspects(path), self._value(at, path, bindings))
+        return self._value(at, path, bindings)
+
+    def _value(self, at: int, path: tuple[str, ...], bindings: Mapping[str, Any]) -> Key:
+        if path[0] == "cluster" and (len(path) == 1 or path[1] not in Cluster.FIELDS):
+            return None  # what stands for it says all
         try:
             value = _follow(bindings[path[0]], path[1:])
         except ValueFault as fault:

@@ -432,7 +432,7 @@ class Planner:
         return _Facts(variables, free - frozenset(_bound_slots(node)), loops)
 
 
-_OF_THE_POD: Final = frozenset({"pod", "namespace", "device", "victim", "tenant"})
+_OF_THE_POD: Final = frozenset({"pod", "namespace", "device", "victim", "tenant", "feasible"})
 """Variables that differ from pod to pod: what reads them is no column of a node."""
 
 _OUTSIDE: Final = frozenset({*_OF_THE_POD, "cluster", "now"})

@@ -3,7 +3,7 @@
 As `decide` does it node by node, to the last bit; formulas and their sources stand there.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,7 +11,15 @@ import numpy as np
 
 from policyd.language.errors import EvaluationError
 from policyd.policy.decide import MAX_SCORE, rescaling, weight_of
-from policyd.policy.kernel.vector import Array, Kind, Mask, Unvectorised, Vector
+from policyd.policy.kernel.vector import (
+    FAILED,
+    Array,
+    Kind,
+    Mask,
+    Unvectorised,
+    Vector,
+    from_values,
+)
 from policyd.policy.ruleset import Score
 
 _LARGE: Final = 9 * 10**16
@@ -27,28 +35,75 @@ class Weighted:
     errors: Mask
 
 
-def weigh(score: Score, raw: Vector, active: Mask, fixed: Mapping[str, Any]) -> Weighted:
+def weigh(
+    score: Score, raw: Vector, active: Mask, unclear: Mask | None, fixed: Mapping[str, Any]
+) -> Weighted:
     """Score the nodes where the rule is active; elsewhere it adds nothing.
+
+    `unclear` is where the rule's `when` cannot be evaluated, which makes the score an error. A
+    value of null is no score.
 
     Raises:
         Unvectorised: the values are of a kind that arrays do not hold.
     """
-    if raw.kind not in (Kind.INT, Kind.DOUBLE):
-        raise Unvectorised("scores of several kinds")
-    data = np.broadcast_to(raw.data, active.shape)
-    good = np.isfinite(data) if raw.kind is Kind.DOUBLE else np.ones(active.shape, np.bool_)
-    if raw.error is not None:
-        good = good & ~raw.error
-    numbers = np.flatnonzero(active & good)
+    numbers = _numbers(raw)
+    data = np.broadcast_to(numbers.data, active.shape)
+    wrong = np.broadcast_to(numbers.wrong, active.shape)
+    if unclear is not None:
+        wrong = wrong | unclear
+    active = active & (wrong | ~np.broadcast_to(numbers.absent, active.shape))
+    places = np.flatnonzero(active & ~wrong)
     weight, fault = weight_of(score, fixed)
-    scored = _rescaled(score, data[numbers], raw.kind, fixed)
+    scored = _rescaled(score, data[places], numbers.kind, fixed)
     points = np.zeros(active.shape)
-    points[numbers] = np.where(scored.wrong, 0.0, weight * scored.scores)
-    errors = active & ~good
-    errors[numbers[scored.wrong]] = True
+    points[places] = np.where(scored.wrong, 0.0, weight * scored.scores)
+    errors = active & wrong
+    errors[places[scored.wrong]] = True
     if fault is not None:
         errors = active.copy()
     return Weighted(points, int(scored.clamped.sum()), errors)
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """Raw values as numbers: where they are none (an error), and where there is no score."""
+
+    data: Array
+    kind: Kind
+    wrong: Mask
+    absent: Mask
+
+
+def _numbers(raw: Vector) -> _Numbers:
+    never = np.zeros((), np.bool_)
+    error = never if raw.error is None else raw.error
+    if raw.kind is Kind.INT:
+        return _Numbers(raw.data, Kind.INT, error, never)
+    if raw.kind is Kind.DOUBLE:
+        return _Numbers(raw.data, Kind.DOUBLE, error | ~np.isfinite(raw.data), never)
+    if raw.kind is not Kind.ANY:
+        raise Unvectorised("scores of several kinds")
+    used, inverse = np.unique(raw.data, return_inverse=True)
+    values = [raw.domain[code] for code in used.tolist()]
+    absent = np.array([value is None for value in values])[inverse].reshape(raw.data.shape)
+    made = from_values([_number(value) for value in values], _kind_of(values))
+    if made.kind not in (Kind.INT, Kind.DOUBLE):
+        raise Unvectorised("scores of several kinds")
+    data = made.data[inverse].reshape(raw.data.shape)
+    wrong = np.zeros(raw.data.shape, np.bool_)
+    if made.error is not None:
+        wrong = made.error[inverse].reshape(raw.data.shape) & ~absent
+    if made.kind is Kind.DOUBLE:
+        wrong = wrong | (~np.isfinite(data) & ~absent)
+    return _Numbers(data, made.kind, wrong | error, absent)
+
+
+def _number(value: Any) -> Any:
+    return value if isinstance(value, int | float) else FAILED
+
+
+def _kind_of(values: Sequence[Any]) -> Kind:
+    return Kind.INT if any(value.__class__ is int for value in values) else Kind.DOUBLE
 
 
 @dataclass(frozen=True, slots=True)

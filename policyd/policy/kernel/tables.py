@@ -91,7 +91,7 @@ class Columns:
         kept = self._columns.get(part.signature)
         if kept is None:
             kept = self._columns[part.signature] = Kept(16)
-        key = part.outside.key(bindings)
+        key = part.outside.key(bindings, state.aspect)
         column = kept.get(key)
         if column is None:
             column = _Column(part)
@@ -112,7 +112,7 @@ class Columns:
         codes = []
         for part in dict.fromkeys(parts):
             self.column(part, state, bindings, rows[:0])
-            kept = self._columns[part.signature].get(part.outside.key(bindings))
+            kept = self._columns[part.signature].get(part.outside.key(bindings, state.aspect))
             if kept is None:
                 return None
             codes.append(kept.codes(rows))
@@ -324,7 +324,7 @@ class Kernel:
 
     def table(self, state: State, bindings: Mapping[str, Any]) -> "Table":
         """Give the table for what is bound, repaired for the state of the nodes."""
-        key = self._whole.outside.key(bindings)
+        key = self._whole.outside.key(bindings, state.aspect)
         table = self._tables.get(key)
         if table is None:
             table = Table(self)
@@ -339,6 +339,19 @@ class Kernel:
         made = from_values([self._evaluate_once(bindings)], self.kind)
         error = None if made.error is None else made.error.reshape(())
         return Vector(made.kind, made.data.reshape(()), error, made.scale, made.domain)
+
+    def on(self, state: State, bindings: Mapping[str, Any], rows: Array) -> Vector:
+        """Compute the values at some rows, and keep nothing."""
+        made = self.evaluate(state, bindings, rows, {})
+        error = None if made.error is None else np.broadcast_to(made.error, rows.shape)
+        return Vector(
+            made.kind, np.broadcast_to(made.data, rows.shape), error, made.scale, made.domain
+        )
+
+    @property
+    def reads_feasible(self) -> bool:
+        """Say whether it depends on where the pod fits, so that nothing can be kept."""
+        return "feasible" in self._program.variables
 
     def _evaluate_once(self, bindings: Mapping[str, Any]) -> Any:
         try:
@@ -390,11 +403,15 @@ class Kernel:
 
 
 def _score_kind(type_: Type) -> Kind:
-    return Kind.INT if kind_of(type_) is Kind.INT else Kind.DOUBLE
+    """Give the kind of a score's numbers; with null among them there is no kind for all."""
+    kind = kind_of(type_)
+    return Kind.DOUBLE if kind in (Kind.BOOL, Kind.QUANTITY) else kind
 
 
 def number(value: Any) -> Any:
-    """Give the number that a score's value is, `FAILED` where it is none."""
+    """Give the number that a score's value is, or null; `FAILED` where it is none."""
+    if value is None:
+        return None
     if isinstance(value, bool):
         return 100.0 if value else 0.0
     if isinstance(value, Quantity):
@@ -408,6 +425,8 @@ def _numbers(vector: Vector, kind: Kind) -> Vector:
         return Vector(Kind.DOUBLE, np.where(vector.data, 100.0, 0.0), vector.error)
     if vector.kind is not Kind.ANY:
         return vector
+    if kind is not Kind.ANY:
+        raise Unvectorised("scores of several kinds")
     used, inverse = np.unique(vector.data, return_inverse=True)
     made = from_values([number(vector.domain[code]) for code in used.tolist()], kind)
     error = either(vector.error, None if made.error is None else made.error[inverse])
