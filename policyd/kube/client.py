@@ -307,9 +307,8 @@ class ApiClient:
     def _pool_for(self, certificate: Certificate | None) -> urllib3.HTTPConnectionPool:
         """Give the pool of connections that show a certificate; another one needs other ones."""
         with self._lock:
-            if self._pool is None or self._certificate is not certificate:
-                if self._pool is not None:
-                    self._pool.close()
+            if self._pool is None or self._certificate != certificate:
+                # the old one goes with the last call that is under way on it
                 self._pool = _make_pool(self.connection, certificate, self._size)
                 self._certificate = certificate
             return self._pool

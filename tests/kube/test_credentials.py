@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from policyd.kube.client import ApiClient
 from policyd.kube.config import Connection, ExecPlugin, Identity
 from policyd.kube.credentials import Credentials
 from policyd.kube.errors import ApiError
@@ -235,9 +236,38 @@ def test_a_client_certificate_is_shown(papers):
     with serving(tls=tls(papers, asks=True)) as server:
         server.create(node("ant"))
         with calling(server, authority=authority, identity=Identity(**pair)) as client:
-            client.get("/api/v1/nodes/ant")
+            for _ in range(5):
+                client.get("/api/v1/nodes/ant")
+        assert server.connections == 1
         with calling(server, authority=authority) as client, pytest.raises(ApiError):
             client.get("/api/v1/nodes/ant")
+
+
+@needs_openssl
+def test_a_plugin_may_give_another_certificate_while_calls_are_under_way(papers):
+    authority = (papers / "ca.crt").read_bytes()
+
+    def given(name):
+        pair = [(papers / f"{name}.{end}").read_text() for end in ("crt", "key")]
+        return printed(clientCertificateData=pair[0], clientKeyData=pair[1])
+
+    run = Plugin(given("client"), given("named"))
+    identity = Identity(exec_plugin=PLUGIN)
+    with serving(tls=tls(papers, asks=True)) as server:
+        server.create(node("ant"))
+        of = Connection(server.url, "test", authority=authority, identity=identity)
+        credentials = Credentials(of, HandClock(), run)
+        client = ApiClient(of, HandClock(), credentials=credentials)
+        with reflecting(client, NODES) as (reflector, handler, _):
+            handler.wait_for(lambda: handler.syncs == 1)
+            server.wait_for(lambda: server.watching == 1)
+            credentials.renew(credentials.current()[0])
+            client.get("/api/v1/nodes/ant")
+            assert run.answers == []
+            server.create(node("bee"))  # the watch goes on with the old one
+            handler.wait_for(lambda: ("added", "bee") in handler.events)
+            assert reflector.counts()["watch"] == 1
+        client.close()
 
 
 @needs_openssl
