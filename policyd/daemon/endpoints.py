@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from ipaddress import ip_address
 from math import isfinite
 from threading import BoundedSemaphore
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 import msgspec
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
@@ -22,9 +23,6 @@ from policyd.daemon.health import Health
 from policyd.daemon.profiler import MAX_SECONDS, Profiler
 from policyd.daemon.rules_page import LiveRules, rules_page
 from policyd.metrics import Metrics
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 DEBUG_AT_ONCE: Final = 2
 """How many requests for debug endpoints are answered at once."""
@@ -118,9 +116,7 @@ class Endpoints:
             "profile": self._guarded(self._profile),
         }
 
-    def __call__(
-        self, environ: "WSGIEnvironment", start_response: "StartResponse"
-    ) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request, as PEP 3333 says."""
         request = Request(environ)
         endpoint, response = self._answer(request)
