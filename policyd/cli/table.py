@@ -67,16 +67,28 @@ def _safe(text: str) -> str:
 
 
 def _folded(heading: str) -> list[str]:
-    """Fold a long heading after hyphens, dots and the like, and before inner capitals."""
+    """Fold a long heading between words, and those after hyphens, dots and inner capitals."""
     if display_width(heading) <= _HEADING:
         return [heading]
     lines = [""]
-    for part in _parts(heading):
+    for word in heading.split():
+        if lines[-1] and display_width(f"{lines[-1]} {word}") <= _HEADING:
+            lines[-1] += f" {word}"
+        else:
+            lines += _folded_word(word)
+    return [line for line in lines if line]
+
+
+def _folded_word(word: str) -> list[str]:
+    if display_width(word) <= _HEADING:
+        return [word]
+    lines = [""]
+    for part in _parts(word):
         if lines[-1] and display_width(lines[-1] + part) > _HEADING:
             lines.append(part)
         else:
             lines[-1] += part
-    return [line.strip() for line in lines if line.strip()]
+    return lines
 
 
 def _parts(heading: str) -> list[str]:

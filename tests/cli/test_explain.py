@@ -3,6 +3,7 @@
 import json
 import re
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -486,6 +487,17 @@ def test_what_is_no_url_is_told(url: str) -> None:
     ran = explain("web", source=url)
     assert (ran.status, ran.out) == (2, "")
     assert "is no URL" in ran.err
+
+
+def test_without_the_extra_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "urllib3", None)
+    ran = run("explain", "web")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err == text("""
+        error: asking a running policyd needs the package urllib3
+          --> http://127.0.0.1:10259
+           = help: install policyd with the extra `run`: `pip install 'policyd[run]'`
+        """)
 
 
 @contextmanager
