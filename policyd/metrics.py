@@ -271,6 +271,21 @@ LEADER: Final = Metric(
     _GAUGE,
     "1 where this process decides, 0 while it stands by for another that does.",
 )
+WATCHES: Final = Metric(
+    "policyd_watches_total",
+    _COUNTER,
+    "What happened while the cluster was watched, by kind of objects: list, watch (begun), event,"
+    " bookmark, ignored (it told what was known), expired (a new list was needed), broken,"
+    " out_of_order, failure, unreadable (an object), handler_failure.",
+    ("kind", "what"),
+)
+CLUSTER_EVENTS: Final = Metric(
+    "policyd_cluster_events_total",
+    _COUNTER,
+    "Events for people, by result: written, counted (to a series), limited (too many of one"
+    " object), kept (the server did not take it yet) or dropped (too many were kept).",
+    ("result",),
+)
 POOL_WORK: Final = Metric(
     "policyd_pool_work_total",
     _COUNTER,
@@ -325,7 +340,7 @@ METRICS: Final = (
     *(DECISION_SECONDS, DEADLINES_EXCEEDED, STALE_DECISIONS, BIND_SECONDS, BIND_WAIT_SECONDS),
     *(IN_FLIGHT_PODS, OLDEST_PENDING, IGNORED_PODS),
     *(RELOADS, RELOAD_SECONDS, RELOAD_LAST_SUCCESS, RELOAD_REFUSED, RULESET_INFO, RULESET_RULES),
-    *(BUILD_INFO, LEADER, POOL_WORK, POOL_WAITING, POOL_BUSY),
+    *(BUILD_INFO, LEADER, WATCHES, CLUSTER_EVENTS, POOL_WORK, POOL_WAITING, POOL_BUSY),
     *(OBSERVER_ERRORS, TRACE_CONTEXTS_IGNORED),
     *(LOG_MESSAGES, LOG_SUPPRESSED, HTTP_REQUESTS),
 )
@@ -513,7 +528,7 @@ ASKED: Final = (
     *(PENDING_PODS, QUEUE_INCOMING_PODS, UNSCHEDULABLE_PODS, CACHE_SIZE),
     *(IN_FLIGHT_PODS, OLDEST_PENDING, IGNORED_PODS),
     *(RELOAD_LAST_SUCCESS, RELOAD_REFUSED, RULESET_INFO, RULESET_RULES),
-    *(BUILD_INFO, LEADER, POOL_WORK, POOL_WAITING, POOL_BUSY),
+    *(BUILD_INFO, LEADER, WATCHES, CLUSTER_EVENTS, POOL_WORK, POOL_WAITING, POOL_BUSY),
 )
 """The metrics whose values are asked for at a scrape."""
 

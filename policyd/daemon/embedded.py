@@ -3,6 +3,7 @@
 from policyd.daemon.pod_files import PodFiles
 from policyd.daemon.run import Site
 from policyd.daemon.threads import Threads
+from policyd.metrics import Metrics
 from policyd.model.snapshot import Snapshot
 from policyd.simulation.embedded import EmbeddedCluster
 
@@ -36,3 +37,6 @@ class EmbeddedFeed:
     def is_standby(self) -> bool:
         """Say that nobody else decides here."""
         return False
+
+    def measure(self, metrics: Metrics) -> None:
+        """Do nothing: nothing is watched, and no event is written."""

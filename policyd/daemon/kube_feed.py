@@ -9,7 +9,8 @@ import logging
 import os
 import random
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Event, Lock
 from typing import Any, Final
@@ -28,6 +29,7 @@ from policyd.kube.lease import LeaderElection, Timing
 from policyd.kube.reflector import Reflector
 from policyd.kube.resources import NAMESPACES, NODES, PODS, pieces
 from policyd.language.reads import concerns
+from policyd.metrics import CLUSTER_EVENTS, WATCHES, Metrics, Sample
 from policyd.model.owners import OWNER_KINDS, join_owners, make_owner
 from policyd.model.storage import STORAGE_KINDS, join_storage, make_storage_object
 from policyd.policy.outcome import Outcome
@@ -148,9 +150,22 @@ class KubeFeed:
         """Say whether another replica decides."""
         return not self._leads()
 
-    def counts(self) -> Mapping[str, Mapping[str, int]]:
+    def measure(self, metrics: Metrics) -> None:
+        """Have the metrics ask what happened to the watches and to events."""
+        metrics.ask(self._samples)
+
+    def counts(self) -> Counter[tuple[str, str]]:
         """Count what happened to the watches, by kind."""
-        return {each.resource.kind: each.counts() for each in self.reflectors}
+        found: Counter[tuple[str, str]] = Counter()
+        for each in self.reflectors:  # several may be of one kind
+            found.update({(each.resource.kind, what): n for what, n in each.counts().items()})
+        return found
+
+    def _samples(self) -> Iterator[Sample]:
+        for labels, count in self.counts().items():
+            yield WATCHES, labels, count
+        for result, count in self._events.counts().items():
+            yield CLUSTER_EVENTS, (result,), count
 
     # --- what rules need beyond nodes, pods and namespaces ---
 

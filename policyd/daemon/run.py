@@ -119,6 +119,10 @@ class Feed(Protocol):
         """Say whether another replica decides, while this one is ready to."""
         ...
 
+    def measure(self, metrics: Metrics) -> None:
+        """Have the metrics ask what only this cluster knows."""
+        ...
+
 
 Connect = Callable[[Site], Feed]
 
@@ -200,6 +204,7 @@ class Daemon:
         watch_pool(self.metrics, self.pool.counts)
         watch_rules(self.metrics, self.stores)
         watch_leader(self.metrics, self.feed.is_standby)
+        self.feed.measure(self.metrics)
 
     # --- its life ---
 

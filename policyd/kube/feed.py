@@ -4,7 +4,7 @@ The cache is told before the queue, so that a pod that is tried because of a cha
 a cluster that has it. Called by the reflectors' threads; cache and queue have their own locks.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Final, Generic, TypeVar
 
@@ -20,6 +20,7 @@ from policyd.scheduler.changes import (
     NODE_ADDED,
     NODE_REMOVED,
     PODS_CHANGED,
+    PODS_PLACED,
     node_changes,
     pod_changes,
 )
@@ -87,7 +88,7 @@ class PodFeed(_Quiet):
         self._cache.put_pod(pod)
         if pod.nodeName:
             self._queue.delete(pod)
-            self._queue.changed(PODS_CHANGED)  # rules may look for pods on nodes
+            self._queue.changed(PODS_PLACED)  # rules may look for pods on nodes
         elif pod.is_finished or is_leaving(pod):
             self._queue.delete(pod)
         else:
@@ -182,10 +183,3 @@ class Gathering(_Quiet, Generic[T, J]):
             self._pieces.pop((old.kind, old.key), None)
             self._joined = None
         self._queue.changed(self._changes)
-
-
-def counts_of(reflectors: Mapping[str, Mapping[str, int]]) -> dict[tuple[str, str], int]:
-    """Put the counts of reflectors together, by kind and by what happened."""
-    return {
-        (kind, what): count for kind, counts in reflectors.items() for what, count in counts.items()
-    }

@@ -86,6 +86,9 @@ def test_pods_are_placed_and_those_that_do_not_fit_are_told_why(server, rules):
         assert condition(server, "large")["message"] == message
         server.create(node("bee", cpu="16"))
         server.wait_for(lambda: place(server, "large") == "bee", PATIENCE)
+        exposition = daemon.metrics.exposition()[0].decode()
+        assert 'policyd_watches_total{kind="Pod",what="list"} 1.0' in exposition
+        assert "policyd_leader 1.0" in exposition
     assert place(server, "foreign") is None
     assert reasons(server) == [
         ("large", "FailedScheduling"),

@@ -9,7 +9,6 @@ from policyd.kube.feed import (
     NamespaceFeed,
     NodeFeed,
     PodFeed,
-    counts_of,
     is_leaving,
 )
 from policyd.kube.resources import NAMESPACES, NODES, PODS, pieces
@@ -204,10 +203,6 @@ def test_a_namespace_is_known_and_its_change_wakes_pods(parts):
     found = parts.cache.snapshot(parts.clock.now()).namespace("default")
     assert found.labels["team"] == "a"
     parts.namespaces.deleted(found)
-
-
-def test_counts_are_put_together():
-    assert counts_of({"Pod": {"list": 1}}) == {("Pod", "list"): 1}
 
 
 # --- what is looked at together ---
