@@ -24,6 +24,7 @@ NAME_FIELD: Final = "metadata.name"
 """The only field that a node selector can ask for."""
 
 _DECIMAL: Final = re.compile(r"[+-]?[0-9]++", re.ASCII)
+_VALUE: Final = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?", re.ASCII)
 _LABEL_OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
 _NUMERIC: Final = ("Gt", "Lt")
 
@@ -125,6 +126,8 @@ def _requirement(raw: LabelRequirement) -> Requirement:
         raise ValueFault(f"the operator {operator} needs values")
     if operator in ("Exists", "DoesNotExist") and values:
         raise ValueFault(f"the operator {operator} takes no values")
+    if wrong := next((value for value in values if not _VALUE.fullmatch(value)), None):
+        raise ValueFault(f"{wrong!r} is no value of a label")
     number = 0
     if operator in _NUMERIC:
         found = _int64(values[0]) if len(values) == 1 else None

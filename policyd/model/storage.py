@@ -87,9 +87,9 @@ class Volume:
     driver: str
     handle: str
 
-    def is_reached_from(self, node: str, labels: Labels) -> bool:
-        """Say whether a node can reach it."""
-        return self.nodes is None or self.nodes.matches(node, labels)
+    def is_reached_from(self, labels: Labels) -> bool:
+        """Say whether a node with these labels can reach it; names do not count, as in Kubernetes."""
+        return self.nodes is None or self.nodes.matches("", labels)
 
     def is_for(self, claim: "Claim") -> bool:
         """Say whether it is bound to a claim, or reserved for it."""

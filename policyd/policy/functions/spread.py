@@ -135,7 +135,7 @@ def normalizing_weight(constraint: SpreadConstraint, feasible: list[Node]) -> fl
 def _weight(constraint: SpreadConstraint, feasible: list[Node]) -> float:
     key = constraint.topologyKey
     counted = [node for node in feasible if _has_keys(constraint, node)]
-    size = len(counted) if key == HOSTNAME else len({node.labels[key] for node in counted})
+    size = len(counted) if key == HOSTNAME else len({node.labels[key] or "" for node in counted})
     return log(size + 2)
 
 

@@ -95,7 +95,7 @@ def _claims_on(node: Node) -> Sequence[tuple[str, str]]:
 
 def can_reach(node: Node, volume: Volume) -> bool:
     """Say whether a node can reach a volume."""
-    return volume.is_reached_from(node.name, node.labels)
+    return volume.is_reached_from(node.labels)
 
 
 # --- claims that wait for their pod to be placed ---
@@ -141,7 +141,7 @@ def _smallest(
     for volume in volumes:
         if volume.name in taken or not _could_serve(claim, volume):
             continue
-        reached = volume.is_reached_from(node.name, node.labels)
+        reached = volume.is_reached_from(node.labels)
         if volume.is_for(claim):
             return volume if reached else None
         if not reached or not _is_free(claim, volume):
@@ -292,7 +292,7 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
             "Node.(Volume) -> bool",
             can_reach,
             portable=False,
-            reads={0: ("labels", "name")},
+            reads={0: ("labels",)},
         ),
         doc="Says whether the node can reach a volume, by the volume's node affinity.",
     ),
