@@ -71,6 +71,14 @@ func (s *scheduler) framework(ctx context.Context, asked *scenario, snapshot *in
 	fix(factory, asked.Volumes)
 	fix(factory, asked.Claims)
 	fix(factory, asked.StorageClasses)
+	fix(factory, asked.CSINodes)
+	fix(factory, asked.CSIDrivers)
+	fix(factory, asked.Capacities)
+	fix(factory, asked.Attachments)
+	fix(factory, asked.Services)
+	fix(factory, asked.Controllers)
+	fix(factory, asked.ReplicaSets)
+	fix(factory, asked.StatefulSets)
 	made, err := frameworkruntime.NewFramework(ctx, s.registry, &s.profile,
 		frameworkruntime.WithInformerFactory(factory),
 		frameworkruntime.WithSnapshotSharedLister(snapshot),

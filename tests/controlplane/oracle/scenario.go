@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -29,6 +30,15 @@ type scenario struct {
 	Claims         []*v1.PersistentVolumeClaim     `json:"pvcs"`
 	StorageClasses []*storagev1.StorageClass       `json:"storageClasses"`
 	Budgets        []*policyv1.PodDisruptionBudget `json:"pdbs"`
+
+	CSINodes     []*storagev1.CSINode            `json:"csiNodes"`
+	CSIDrivers   []*storagev1.CSIDriver          `json:"csiDrivers"`
+	Capacities   []*storagev1.CSIStorageCapacity `json:"csiStorageCapacities"`
+	Attachments  []*storagev1.VolumeAttachment   `json:"volumeAttachments"`
+	Services     []*v1.Service                   `json:"services"`
+	Controllers  []*v1.ReplicationController     `json:"replicationControllers"`
+	ReplicaSets  []*appsv1.ReplicaSet            `json:"replicaSets"`
+	StatefulSets []*appsv1.StatefulSet           `json:"statefulSets"`
 }
 
 // answer is what the scheduler says to a scenario.
