@@ -1,5 +1,7 @@
 """The engine against the reference: the same decision after every event, whatever the rules."""
 
+from unittest.mock import patch
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from policyd.model.pod import Pod
 from policyd.policy.decide import decide
 from policyd.policy.engine import Engine, QuickDecision
 from policyd.policy.kernel.columns import State
+from policyd.policy.kernel.tables import Pace
 from policyd.scheduler.cache import Cache
 from policyd.simulation.embedded import bound_to
 from tests.language.typed_strategies import Pool, expressions
@@ -104,8 +107,22 @@ def _changed(manifest: dict, labels: dict):
     return snapshot({**manifest, "metadata": metadata}).nodes[0]
 
 
-@given(st.lists(st.integers(0, 200), max_size=12))
-def test_after_every_event_a_sensible_rule_set_decides_the_same(events):
+WAYS = pytest.mark.parametrize("by_rows", [True, False])
+"""Few rows are computed one by one or all at once, whichever is faster: both must agree."""
+
+
+def computing(*, by_rows: bool):
+    return patch.object(Pace, "prefers_rows", lambda _, count: by_rows and count < 3)
+
+
+@WAYS
+@given(events=st.lists(st.integers(0, 200), max_size=12))
+def test_after_every_event_a_sensible_rule_set_decides_the_same(by_rows, events):
+    with computing(by_rows=by_rows):
+        sensible(events)
+
+
+def sensible(events):
     cache = cluster_of("a", "b", "c", "d", "e")
     engine, ruleset, happening = Engine(cache.journal), rules(SENSIBLE), Happening(cache)
     for number in [0, *events]:
@@ -150,9 +167,15 @@ def rule_sets(draw) -> str:
     return "\n".join(parts)
 
 
-@settings(max_examples=150)
-@given(rule_sets(), st.lists(st.integers(0, 200), max_size=5))
-def test_after_every_event_any_rule_set_decides_the_same(text, events):
+@WAYS
+@settings(max_examples=100)
+@given(text=rule_sets(), events=st.lists(st.integers(0, 200), max_size=5))
+def test_after_every_event_any_rule_set_decides_the_same(by_rows, text, events):
+    with computing(by_rows=by_rows):
+        any_rule_set(text, events)
+
+
+def any_rule_set(text, events):
     try:
         ruleset = rules(text)
     except RuleError:  # an expression that certainly fails, or one that is too large
@@ -173,4 +196,4 @@ def test_a_broken_invalidation_is_found(monkeypatch):
 
     monkeypatch.setattr(State, "stale", only_at_first)
     with pytest.raises((AssertionError, ExceptionGroup)):
-        test_after_every_event_a_sensible_rule_set_decides_the_same()
+        given(st.lists(st.integers(0, 200), max_size=12))(sensible)()

@@ -4,8 +4,11 @@ import pytest
 
 from policyd.language.diagnostics import RuleError
 from policyd.policy.decide import decide
+from policyd.policy.engine import Engine, QuickDecision
+from policyd.policy.recording import decision_data
 from policyd.policy.shadow import disagreeing, shadow_names, shadows
-from tests.policy.build import as_pod, decision, node, pod, rules, snapshot
+from policyd.scheduler.cache import Cache
+from tests.policy.build import NOW, as_pod, decision, node, pod, rules, snapshot
 
 NODES = (node("a", gpu="2"), node("b"), node("c"))
 BEST_A = 'rule "best" { prefer {"a": 30, "b": 20, "c": 10}[node.name] }\n'
@@ -104,3 +107,25 @@ def test_the_tally_and_the_node_that_is_told_agree(seed):
     (found,) = shadows(made)
     assert found.disagrees == made.tallies[1].disagrees
     assert found.disagrees == (found.node != made.node.name)
+
+
+def test_a_decision_of_the_engine_has_the_same_shadows_and_the_same_record():
+    text = (
+        BEST_A
+        + """
+        rule "dry" { mode shadow require node.name != "a" prefer node.name == "c" weight 3 }
+        rule "odd" { mode shadow require 1 / (node.name.size() - 1) > 0 }
+        choose { mode shadow order node.name desc }
+    """
+    )
+    cache = Cache()
+    for each in snapshot(*NODES).nodes:
+        cache.put_node(each)
+    seen = cache.snapshot(NOW)
+    ruleset, made = rules(text), as_pod(pod())
+    quick = Engine(cache.journal).decide(ruleset, made, seen)
+    assert isinstance(quick, QuickDecision)
+    slow = decide(ruleset, made, seen)
+    assert shadows(quick) == shadows(slow)
+    assert [each.disagrees for each in shadows(slow)] == [True, True, False]
+    assert decision_data(quick) == decision_data(slow)

@@ -41,7 +41,9 @@ class Chooser:
         for at, (descending, kernel) in enumerate(self._keys):
             if rows.size == 1 or not kernel.reads:
                 continue
-            rows = self._best(at, rows, kernel.values(state, fixed), descending=descending)
+            found = kernel.values(state, fixed)
+            if found.axes:
+                rows = self._best(at, rows, found, descending=descending)
         if rows.size == 1:
             return int(rows[0])
         self._hash(state)

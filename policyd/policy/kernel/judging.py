@@ -9,7 +9,7 @@ import numpy as np
 from policyd.policy.decide import RuleForPod, reason_texts
 from policyd.policy.kernel.columns import State
 from policyd.policy.kernel.scoring import Weighted, weigh
-from policyd.policy.kernel.tables import Columns, Kernel
+from policyd.policy.kernel.tables import Columns, Kernel, over_rows
 from policyd.policy.kernel.vector import Array, Kind, Mask, Vector
 from policyd.policy.ruleset import Expression, Rule
 
@@ -113,7 +113,7 @@ class RuleKernels:
                 texts = one_by_one.reason_texts(at, condition, state.nodes[int(rows[0])])
                 yield rows, [texts]
                 continue
-            found = kernel.values(state, fixed)
+            found = over_rows(kernel.values(state, fixed), len(state.nodes))
             wrong = found.error is not None and found.error[rows].any()
             if found.kind is not Kind.ANY or wrong:
                 by_hand = by_hand | mask

@@ -225,7 +225,7 @@ def positions(items: ListVector) -> Vector:
 def size(items: ListVector) -> Vector:
     """Count the elements."""
     if items.valid is None:
-        return Vector(Kind.INT, np.asarray(np.int64(items.size)), items.error)
+        return Vector(Kind.INT, np.full((1,) * items.axes, items.size, np.int64), items.error)
     shape = np.broadcast_shapes(items.valid.shape, (1,) * items.axes + (items.size,))
     count = np.broadcast_to(items.valid, shape).sum(axis=-1)
     return Vector(Kind.INT, np.asarray(count, np.int64), items.error)

@@ -7,6 +7,7 @@ reads has changed, and for no others.
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
 from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
@@ -49,6 +50,12 @@ _WORTH: Final = 0.7
 
 _FEW: Final = 24
 """Rows below which looking for rows that are alike costs more than it saves."""
+
+_MANY: Final = 48
+"""Rows from which on arrays are faster in any case."""
+
+_WORTHWHILE: Final = 2e-4
+"""Seconds of rows one by one from which on arrays are tried."""
 
 _TABLES: Final = 1024
 """How many keys are kept of one expression."""
@@ -175,7 +182,7 @@ class _Column:
             else:
                 self.work = max(self.work, work)
                 assert isinstance(self._store, Store)  # noqa: S101 - a macro's list is no column
-                self._store.put(rows, made, count)
+                self._store.put(rows, over_rows(made, rows.size), count)
                 return
         nodes = [state.nodes[row] for row in rows.tolist()]
         values, work = row_values(part.program, bindings, ROW, nodes)
@@ -229,6 +236,8 @@ class _Source:
     def compute(self, step: Step, parts: Sequence[Part], rows: Array) -> tuple[Vector, int]:
         """Compute a step over rows, each kind of rows once, and say what work one is at most.
 
+        What does not depend on the row comes without an axis.
+
         Raises:
             Unvectorised: it comes to a list, or has no form over arrays for these values.
         """
@@ -237,6 +246,9 @@ class _Source:
             return self._computed(step, rows)
         first, inverse = same
         value, work = self._computed(step, rows[first])
+        if _is_even(value):
+            return value, work
+        value = over_rows(value, first.size)
         error = None if value.error is None else value.error[inverse]
         return Vector(value.kind, value.data[inverse], error, value.scale, value.domain), work
 
@@ -245,7 +257,7 @@ class _Source:
         value = step(batch)
         if isinstance(value, ListVector):
             raise Unvectorised("a list is the result")
-        return _over_rows(value, rows.size), batch.work
+        return value, batch.work
 
     def column(self, part: Part, rows: Array) -> tuple[Value, int]:
         """Give a column."""
@@ -277,11 +289,39 @@ def failed_as(kind: Kind) -> Vector:
     return Vector(kind, made.data.reshape(()), error, made.scale, made.domain)
 
 
-def _over_rows(value: Vector, count: int) -> Vector:
+def over_rows(value: Vector, count: int) -> Vector:
     """Give a value the axis of rows in full."""
     data = np.broadcast_to(value.data, (count,))
     error = None if value.error is None else np.broadcast_to(value.error, (count,))
     return Vector(value.kind, data, error, value.scale, value.domain)
+
+
+class Pace:
+    """Which way is faster for a few rows: one by one, or all at once, as measured so far."""
+
+    def __init__(self) -> None:
+        self._row = 0.0  # seconds
+        self._batch = 0.0
+
+    def prefers_rows(self, count: int) -> bool:
+        """Say whether so many rows are faster one by one."""
+        if count > _MANY or not self._row:
+            return count <= _MANY
+        return count * self._row < (self._batch or _WORTHWHILE)
+
+    def took(self, count: int, seconds: float, *, by_rows: bool) -> None:
+        """Take note of what some rows took."""
+        if not 0 < count <= _MANY:
+            return
+        if by_rows:
+            self._row = _moved(self._row, seconds / count)
+        else:
+            self._batch = _moved(self._batch, seconds)
+
+
+def _moved(mean: float, latest: float) -> float:
+    """Move a mean towards the latest value; one disturbance does not decide for long."""
+    return latest if not mean else min(0.8 * mean + 0.2 * latest, 4 * mean)
 
 
 class Kernel:
@@ -308,6 +348,7 @@ class Kernel:
             self._plan(planner, checked)
         self.kind = _score_kind(checked.root.type) if as_score else kind_of(checked.root.type)
         self._tables: Kept[Table] = Kept(_TABLES)
+        self.pace = Pace()
         self._parts = planner.columns if has_loops(checked.root) else ()
         self.chunk = _CHUNK if not has_loops(checked.root) else _CHUNK_OF_LOOPS
 
@@ -342,11 +383,7 @@ class Kernel:
 
     def on(self, state: State, bindings: Mapping[str, Any], rows: Array) -> Vector:
         """Compute the values at some rows, and keep nothing."""
-        made = self.evaluate(state, bindings, rows, {})
-        error = None if made.error is None else np.broadcast_to(made.error, rows.shape)
-        return Vector(
-            made.kind, np.broadcast_to(made.data, rows.shape), error, made.scale, made.domain
-        )
+        return over_rows(self.evaluate(state, bindings, rows, {}), rows.size)
 
     @property
     def reads_feasible(self) -> bool:
@@ -367,15 +404,23 @@ class Kernel:
         rows: Array,
         constants: dict[Key, tuple[Value, int]],
     ) -> Vector:
-        """Compute the expression at some rows."""
-        if self._step is not None:
+        """Compute the expression at some rows, in the way that is faster for so many.
+
+        What does not depend on the row comes without an axis, where it is found out.
+        """
+        started = perf_counter()
+        if self._step is not None and not self.pace.prefers_rows(rows.size):
             try:
                 found = self._over_arrays(self._step, state, bindings, rows, constants)
-                return _numbers(found, self.kind) if self._as_score else found
             except Unvectorised as refusal:
                 self.refusal = str(refusal)
+            else:
+                self.pace.took(rows.size, perf_counter() - started, by_rows=False)
+                return _numbers(found, self.kind) if self._as_score else found
         nodes = [state.nodes[row] for row in rows.tolist()]
-        return from_values(self._row_by_row(bindings, nodes), self.kind)
+        values = from_values(self._row_by_row(bindings, nodes), self.kind)
+        self.pace.took(rows.size, perf_counter() - started, by_rows=True)
+        return values
 
     def _row_by_row(self, bindings: Mapping[str, Any], nodes: Sequence[Any]) -> list[Any]:
         """Evaluate as the interpreter does; here a limit that is reached is an error."""
@@ -428,33 +473,41 @@ def _numbers(vector: Vector, kind: Kind) -> Vector:
     if kind is not Kind.ANY:
         raise Unvectorised("scores of several kinds")
     used, inverse = np.unique(vector.data, return_inverse=True)
+    inverse = inverse.reshape(vector.data.shape)
     made = from_values([number(vector.domain[code]) for code in used.tolist()], kind)
-    error = either(vector.error, None if made.error is None else made.error[inverse])
-    return Vector(made.kind, made.data[inverse], error, 1, made.domain)
+    error = either(vector.error, None if made.error is None else np.asarray(made.error[inverse]))
+    return Vector(made.kind, np.asarray(made.data[inverse]), error, 1, made.domain)
 
 
 class Table:
-    """An expression on every node, for one key."""
+    """An expression on every node, for one key.
+
+    What turns out not to depend on the node is kept once, and never stale: its key says all.
+    """
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
         self._reads = kernel.reads
         self._store = Store(kernel.kind)
+        self._even: Vector | None = None
         self._constants: dict[Key, tuple[Value, int]] = {}
         self._version = -1
 
     def refresh(self, state: State, bindings: Mapping[str, Any]) -> None:
         """Compute it anew where it is stale."""
-        if self._version == state.version:
+        if self._version == state.version or self._even is not None:
             return
         count = len(state.nodes)
         stale = state.stale(self._version, self._reads)
         for at in range(0, stale.size, self._kernel.chunk):
             rows = stale[at : at + self._kernel.chunk]
             made = self._kernel.evaluate(state, bindings, rows, self._constants)
+            if self._version < 0 and not at and _is_even(made):
+                self._even = made
+                return
             if made.kind is not self._store.kind:
                 self._store = self._converted(made.kind)
-            self._store.put(rows, made, count)
+            self._store.put(rows, over_rows(made, rows.size), count)
         self._version = state.version
 
     def _converted(self, kind: Kind) -> Store:
@@ -464,5 +517,9 @@ class Table:
         return Store(kind)
 
     def values(self, count: int) -> Vector:
-        """Give the values at the first places; a view."""
-        return self._store.up_to(count)
+        """Give the values at the first places, or the one value of all; a view."""
+        return self._store.up_to(count) if self._even is None else self._even
+
+
+def _is_even(vector: Vector) -> bool:
+    return not vector.axes and (vector.error is None or not vector.error.ndim)

@@ -34,7 +34,9 @@ TYPES = (BOOL, DOUBLE, INT, QUANTITY, STRING, list_of(INT))
 def kernel_of(text: str, columns: Columns | None = None) -> tuple[Kernel, object]:
     checked = ENVIRONMENT.compile(text)
     program = ENVIRONMENT.program(checked)
-    return Kernel(checked, program, columns or Columns()), program
+    kernel = Kernel(checked, program, columns or Columns())
+    kernel.pace.prefers_rows = lambda _: False  # few as they are, by arrays
+    return kernel, program
 
 
 def by_kernel(kernel: Kernel) -> list:
