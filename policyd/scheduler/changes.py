@@ -22,6 +22,10 @@ PODS_CHANGED: Final = frozenset(
         *("cluster.used", "cluster.free", "cluster.pods", "cluster.shapes"),
     }
 )
+PODS_PLACED: Final = frozenset({"placement"})
+"""One pod more on a node, which takes room and is no help to who waits for some: those wait for
+it whom it may help all the same (`policyd.policy.direction`)."""
+
 NAMESPACE_CHANGED: Final = frozenset({"namespace", "cluster.namespaces"})
 STORAGE_CHANGED: Final = frozenset({"cluster.storage"})
 OWNERS_CHANGED: Final = frozenset({"cluster.owners"})

@@ -20,11 +20,12 @@ from policyd.model.pod import Pod, with_record
 from policyd.model.snapshot import Snapshot
 from policyd.policy.decide import Decision, decide
 from policyd.policy.devices import Choice, with_devices
+from policyd.policy.direction import placement_helps
 from policyd.policy.engine import Engine
 from policyd.policy.ruleset import Ruleset
 from policyd.scheduler.binding import Binder, Settled
 from policyd.scheduler.cache import Cache, StaleDecisionError
-from policyd.scheduler.changes import PODS_CHANGED
+from policyd.scheduler.changes import PODS_CHANGED, PODS_PLACED
 from policyd.scheduler.message import unschedulable_message
 from policyd.scheduler.profile import Profile
 from policyd.scheduler.protocols import Clock, Cluster, ClusterError, Pool, Remedy
@@ -36,6 +37,9 @@ DEADLINE_SECONDS: Final = 0.5
 
 _RENEWALS: Final = 3
 """How often a stale decision is made again for its node before it is made again for all."""
+
+_RULESETS: Final = 16
+"""Of how many rule sets it is kept which rules a placement may help."""
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -143,6 +147,7 @@ class Scheduler:
         self._binder = Binder(cluster, cache, pool, clock)
         self._numbers = count(1)
         self._own = local()
+        self._helped: dict[str, frozenset[str]] = {}  # the same whichever thread finds it
 
     def schedule_next(self, timeout: float | None = None) -> bool:
         """Try the next pod; say whether there was one within the timeout, in seconds."""
@@ -277,13 +282,38 @@ class Scheduler:
         rejecting = decision.rejecting
         self._queue.unschedulable(
             trial.queued,
-            reads=_waits_for(choice, rejecting),
+            reads=self._waits_for(choice, rejecting),
             ruleset=decision.ruleset.hash,
             reason=message,
             rules=rejecting,
         )
         self._tell(trial, "unschedulable", seconds, message, decision=decision)
         self._write(trial.pod, "Unschedulable", message)
+
+    def _waits_for(self, choice: Choice, rejecting: frozenset[str]) -> frozenset[str]:
+        """Give what a change must be of to help a pod that these rules rejected."""
+        decision = choice.decision
+        if not decision.considered and not choice.refused:
+            return frozenset({"node", "cluster"})
+        waits_for = {"node.name"}  # another node may always be one that fits
+        if choice.refused:
+            waits_for.add("node.devices")
+        for rule in decision.ruleset.rules:
+            if rule.name in rejecting:
+                waits_for |= rule.reads
+        if not self._helped_by_placement(decision.ruleset).isdisjoint(rejecting):
+            waits_for |= PODS_PLACED
+        return frozenset(waits_for)
+
+    def _helped_by_placement(self, ruleset: Ruleset) -> frozenset[str]:
+        """Name the rules of which a placement may help a pod; found once for a rule set."""
+        found = self._helped.get(ruleset.hash)
+        if found is None:
+            found = frozenset(rule.name for rule in ruleset.rules if placement_helps(rule))
+            if len(self._helped) >= _RULESETS:
+                self._helped.clear()
+            self._helped[ruleset.hash] = found
+        return found
 
     def _bind(self, trial: _Trial, decision: Decision, pod: Pod, node: str) -> None:
         """Bind a pod that is assumed, by the pool."""
@@ -422,17 +452,3 @@ class Scheduler:
                 _LOG.warning("an event or condition could not be written: %s", error.message)
 
         self._pool.trail(told, key_of(pod))
-
-
-def _waits_for(choice: Choice, rejecting: frozenset[str]) -> frozenset[str]:
-    """Give what a change must be of to help a pod that these rules rejected."""
-    decision = choice.decision
-    if not decision.considered and not choice.refused:
-        return frozenset({"node", "cluster"})
-    waits_for = {"node.name"}  # another node may always be one that fits
-    if choice.refused:
-        waits_for.add("node.devices")
-    for rule in decision.ruleset.rules:
-        if rule.name in rejecting:
-            waits_for |= rule.reads
-    return frozenset(waits_for)

@@ -15,6 +15,7 @@ from policyd.scheduler.changes import (
     NODE_ADDED,
     NODE_REMOVED,
     PODS_CHANGED,
+    PODS_PLACED,
     node_changes,
 )
 from policyd.scheduler.protocols import ClusterError, Remedy
@@ -67,7 +68,9 @@ class EmbeddedCluster:
         with self._lock:
             self.pods[key_of(pod)] = pod
             self._cache.put_pod(pod)
-            if not (pod.nodeName or pod.is_finished):
+            if pod.nodeName:
+                self._queue.changed(PODS_PLACED)
+            elif not pod.is_finished:
                 self._queue.add(pod)
 
     def is_bound(self, pod: Pod) -> bool:
@@ -105,6 +108,7 @@ class EmbeddedCluster:
             self.pods[key_of(pod)] = bound
             self.conditions.pop(key_of(pod), None)
             self._cache.put_pod(bound)
+            self._queue.changed(PODS_PLACED)
 
     def bound_node(self, pod: Pod) -> str | None:
         """Give the node of a pod.

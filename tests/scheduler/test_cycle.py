@@ -4,9 +4,11 @@ import pytest
 
 from policyd.policy.decide import decide
 from policyd.scheduler.cache import Cache
+from policyd.scheduler.changes import PODS_CHANGED, PODS_PLACED
 from policyd.scheduler.cycle import Scheduler
 from policyd.scheduler.protocols import ClusterError, Remedy
 from policyd.scheduler.queue import SchedulingQueue
+from policyd.simulation.embedded import EmbeddedCluster
 from tests.policy.build import as_pod, node, pod, rules, snapshot
 from tests.scheduler.fakes import HandClock, HandProfile, HeldPool, ScriptedCluster
 
@@ -382,3 +384,47 @@ def test_every_error_has_a_cause(failure, cause):
         loop.scheduler._decide = None
     loop.turn()
     assert [(a.result, a.cause) for a in loop.attempts] == [("error", cause)]
+
+
+def test_another_pods_placement_helps_only_whom_the_rules_say_it_may():
+    loop = Loop(
+        'rule "near" { require node.pods.exists(p, p.name == "db") || pod.name == "db" }'
+        'rule "room" { require node.free.cpu >= pod.requests.cpu }',
+        nodes=("a",),
+    )
+    cluster = EmbeddedCluster(loop.cache, loop.queue)
+    cluster.put_node(snapshot(node("a")).nodes[0])
+    near, large = loop.add("web", cpu="1"), loop.add("large", cpu="9")
+    loop.scheduler._cluster = loop.scheduler._binder._cluster = cluster
+    loop.turn()
+    loop.turn()
+    assert [loop.queue.where(made) for made in (near, large)] == ["unschedulable"] * 2
+    loop.clock.seconds = 5
+    cluster.create(as_pod(pod("db", cpu="1")))
+    loop.turn()
+    assert cluster.is_bound(as_pod(pod("db")))
+    assert [loop.queue.where(made) for made in (near, large)] == ["active", "active"]
+
+
+def test_who_only_waits_for_room_is_left_alone_when_others_are_placed():
+    loop = Loop(nodes=("a",))
+    large = loop.add("large", cpu="9")
+    loop.turn()
+    loop.clock.seconds = 5
+    loop.queue.changed(PODS_PLACED)
+    assert loop.queue.where(large) == "unschedulable"
+    loop.queue.changed(PODS_CHANGED)
+    assert loop.queue.where(large) == "active"
+
+
+def test_what_a_failed_bind_gives_back_helps_others_and_not_the_pod_itself():
+    loop = Loop(nodes=("a",))
+    first, second = loop.add("p", cpu="3"), loop.add("q", cpu="3")
+    loop.cluster.answers = [ClusterError("conflict", Remedy.WAIT_FOR_CHANGE)]
+    loop.scheduler.schedule_next(timeout=0)
+    loop.scheduler.schedule_next(timeout=0)
+    assert loop.queue.where(second) == "unschedulable"
+    loop.clock.seconds = 2
+    loop.pool.run()
+    assert loop.queue.where(first) == "unschedulable"
+    assert loop.queue.where(second) == "active"
