@@ -209,6 +209,14 @@ class Loop(RuleBasedStateMachine):
         if tried:
             self.scheduler.schedule_next(timeout=0)
 
+    @rule(times=st.integers(1, 3))
+    def others_are_decided_during_the_next_decision(self, times):
+        def decide():
+            for _ in range(times):
+                self.scheduler.schedule_next(timeout=0)
+
+        self.meanwhile.append(decide)
+
     @rule()
     def pods_in_flight_are_deleted_during_the_next_decision(self):
         def delete():
