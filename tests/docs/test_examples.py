@@ -41,6 +41,8 @@ NOT_RUN = {
     r"(\.venv/bin/)?pip install pyinstrument": "installs a package",
     r"(\.venv/bin/)?pyinstrument .*": "prints times",
     r"time (\.venv/bin/)?policyd .*": "prints times",
+    r"(\.venv/bin/)?python tests/bench/\w+\.py( .*)?": "measures for long",
+    r"policyd run .*": "does not end by itself; tests/daemon runs it",
 }
 """What the lines of `sh` blocks may be, and why they are not run."""
 
