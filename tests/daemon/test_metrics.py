@@ -3,6 +3,7 @@
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, repeat
 
 import pytest
 
@@ -139,7 +140,7 @@ def test_a_pod_that_only_the_safety_net_brought_back_is_counted():
 
 
 def test_a_decision_past_its_deadline_is_counted_and_is_an_error():
-    ticks = iter([0.0, *[0.9] * 50])
+    ticks = chain([0.0], repeat(0.9))
     loop = Watched(timer=lambda: next(ticks))
     loop.create("p", cpu="1")
     assert loop.scheduler.schedule_next(timeout=0)

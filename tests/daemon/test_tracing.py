@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from itertools import chain, repeat
 from time import monotonic
 
 import pytest
@@ -90,7 +91,7 @@ def test_a_placed_pod_has_a_span_with_its_steps_as_children(traced):
 
 
 def test_the_steps_follow_each_other_from_when_the_pod_came(monkeypatch):
-    ticks = iter([0.0, *[0.25] * 50])
+    ticks = chain([0.0], repeat(0.25))
     traced = Traced(monkeypatch, timer=lambda: next(ticks))
     loop = traced.loop
     loop.create("p", cpu="1")
