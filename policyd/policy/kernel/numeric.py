@@ -18,7 +18,7 @@ from policyd.policy.kernel.vector import (
     aligned,
     either,
 )
-from policyd.values.quantity import NANOS
+from policyd.values.quantity import NANOS, Quantity
 
 Kernel = Callable[..., Vector]
 
@@ -227,9 +227,18 @@ def ratio(left: Vector, right: Vector) -> Vector:
         raise Unvectorised("not amounts")
     a, b, _ = same_scale(one, other)
     if max(_largest(a), _largest(b)) >= _EXACT:
-        raise Unvectorised("the quotient of such large integers is not exact in doubles")
-    quotient = np.divide(a.astype(np.float64), b.astype(np.float64))
+        quotient = _exact_quotient(a, b)
+    else:
+        quotient = np.divide(a.astype(np.float64), b.astype(np.float64))
     return _masked(Kind.DOUBLE, quotient, either(one.error, other.error))
+
+
+def _exact_quotient(a: Array, b: Array) -> Array:
+    """Divide integers that doubles do not hold, one by one."""
+    left, right = np.broadcast_arrays(a, b)
+    pairs = zip(left.ravel().tolist(), right.ravel().tolist(), strict=True)
+    found = [Quantity.from_nanos(top).ratio(Quantity.from_nanos(bottom)) for top, bottom in pairs]
+    return np.array(found, np.float64).reshape(left.shape)
 
 
 def amount_to_double(operand: Vector) -> Vector:
@@ -245,7 +254,7 @@ def _negated_amount(operand: Vector) -> Vector:
 
 
 def _sign(operand: Vector) -> Vector:
-    data = np.sign(operand.data).astype(np.int64)
+    data = np.asarray(np.sign(operand.data)).astype(np.int64)
     return _masked(Kind.INT, data, operand.error)
 
 

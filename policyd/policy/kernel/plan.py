@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Protocol, assert_never
 
+import numpy as np
+
 from policyd.language import typed as ir
 from policyd.language.access import find_field, find_item, has_field, index_value, select_field
 from policyd.language.checked import Checked
@@ -33,6 +35,7 @@ from policyd.policy.kernel.vector import (
     Value,
     Vector,
     elementwise,
+    from_values,
     kind_of,
 )
 
@@ -611,10 +614,14 @@ class _Loop:
         self._keep = None if node.keep is None else planner.plan(node.keep)
         self._body = None if node.body is None else planner.plan(node.body)
         self._size = turn_size(node)
+        result = node.type.params[0] if node.type.params else node.type
+        self._nothing = from_values([], kind_of(result))
 
     def run(self, batch: Batch) -> Value:
         """Evaluate it."""
         items = self._items(batch)
+        if not items.size:
+            return self._of_nothing(items)
         batch.charge(items.size * self._size)
         axes, turns = batch.axes, batch.turns
         batch.axes, batch.turns = axes + 1, turns * max(1, items.size)
@@ -622,6 +629,13 @@ class _Loop:
             return self._over(batch, items)
         finally:
             batch.axes, batch.turns = axes, turns
+
+    def _of_nothing(self, items: ListVector) -> Value:
+        """Give what comes of empty lists, whatever the body is."""
+        if self._kind == "list":
+            made = ListVector(0, self._nothing, None, 0).lifted(items.axes)
+            return ListVector(items.axes, made.elements, None, 0, items.error)
+        return Vector(Kind.BOOL, np.asarray(self._kind == "all"), items.error)
 
     def _items(self, batch: Batch) -> ListVector:
         found = self._range(batch)

@@ -7,7 +7,7 @@ reads has changed, and for no others.
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from time import perf_counter
+from time import thread_time
 from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
@@ -53,6 +53,12 @@ _FEW: Final = 24
 
 _MANY: Final = 48
 """Rows from which on arrays are faster in any case."""
+
+_AGAIN: Final = 64
+"""After how many calls the other way is tried again."""
+
+_FACTOR: Final = 10
+"""By how much the other way may be slower to be tried again."""
 
 _WORTHWHILE: Final = 2e-4
 """Seconds of rows one by one from which on arrays are tried."""
@@ -297,17 +303,25 @@ def over_rows(value: Vector, count: int) -> Vector:
 
 
 class Pace:
-    """Which way is faster for a few rows: one by one, or all at once, as measured so far."""
+    """Which way is faster for a few rows: one by one, or all at once, as measured so far.
+
+    Measured in the thread's own time, and once in a while the slower way again.
+    """
 
     def __init__(self) -> None:
         self._row = 0.0  # seconds
         self._batch = 0.0
+        self._calls = 0
 
     def prefers_rows(self, count: int) -> bool:
         """Say whether so many rows are faster one by one."""
         if count > _MANY or not self._row:
             return count <= _MANY
-        return count * self._row < (self._batch or _WORTHWHILE)
+        by_rows, batch = count * self._row, self._batch or _WORTHWHILE
+        self._calls += 1
+        if self._calls % _AGAIN == 0 and max(by_rows, batch) < _FACTOR * min(by_rows, batch):
+            return by_rows >= batch
+        return by_rows < batch
 
     def took(self, count: int, seconds: float, *, by_rows: bool) -> None:
         """Take note of what some rows took."""
@@ -408,18 +422,18 @@ class Kernel:
 
         What does not depend on the row comes without an axis, where it is found out.
         """
-        started = perf_counter()
+        started = thread_time()
         if self._step is not None and not self.pace.prefers_rows(rows.size):
             try:
                 found = self._over_arrays(self._step, state, bindings, rows, constants)
             except Unvectorised as refusal:
                 self.refusal = str(refusal)
             else:
-                self.pace.took(rows.size, perf_counter() - started, by_rows=False)
+                self.pace.took(rows.size, thread_time() - started, by_rows=False)
                 return _numbers(found, self.kind) if self._as_score else found
         nodes = [state.nodes[row] for row in rows.tolist()]
         values = from_values(self._row_by_row(bindings, nodes), self.kind)
-        self.pace.took(rows.size, perf_counter() - started, by_rows=True)
+        self.pace.took(rows.size, thread_time() - started, by_rows=True)
         return values
 
     def _row_by_row(self, bindings: Mapping[str, Any], nodes: Sequence[Any]) -> list[Any]:
