@@ -16,7 +16,7 @@ _FIELDS: Final = {
     "labels": ("map(string, string?)", "The labels; an absent key gives null."),
     "annotations": ("map(string, string?)", "The annotations; an absent key gives null."),
     "created": ("timestamp?", "When the namespace was created, or null."),
-    "age": ("duration?", "How long ago the namespace was created, or null."),
+    "age": ("duration?", "How long before `now` the namespace was created, or null."),
     **API_FIELDS,
     "spec": ("v1.NamespaceSpec", "The API's own spec, under the API's own field names."),
     "status": ("v1.NamespaceStatus", "The API's own status, under the API's own field names."),

@@ -57,7 +57,7 @@ _FIELDS: Final = {
     "zone": ("string?", "The zone, by the well-known label, or null."),
     "region": ("string?", "The region, by the well-known label, or null."),
     "created": ("timestamp?", "When the node was created, or null."),
-    "age": ("duration?", "How long ago the node was created, or null."),
+    "age": ("duration?", "How long before `now` the node was created, or null."),
     "unschedulable": ("bool", "Whether the node is cordoned."),
     **API_FIELDS,
     "spec": ("v1.NodeSpec", "The API's own spec, under the API's own field names."),

@@ -66,7 +66,7 @@ _FIELDS: Final = {
     ),
     "owner": ("v1.OwnerReference?", "The controller that owns the pod, or null."),
     "created": ("timestamp?", "When the pod was created, or null."),
-    "age": ("duration?", "How long ago the pod was created, or null."),
+    "age": ("duration?", "How long before `now` the pod was created, or null."),
     "qos": ("string", "The quality of service: `Guaranteed`, `Burstable` or `BestEffort`."),
     "images": (
         "list(string)",
