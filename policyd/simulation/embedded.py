@@ -66,12 +66,15 @@ class EmbeddedCluster:
     def create(self, pod: Pod) -> None:
         """Add a pod, or change it: to the queue, or to its node where it has one."""
         with self._lock:
+            before = self.pods.get(key_of(pod))
             self.pods[key_of(pod)] = pod
             self._cache.put_pod(pod)
-            if pod.nodeName:
-                self._queue.changed(PODS_PLACED)
-            elif not pod.is_finished:
+            if not (pod.nodeName or pod.is_finished):
                 self._queue.add(pod)
+                return
+            self._queue.delete(pod)
+            comes = not pod.is_finished and (before is None or not before.nodeName)
+            self._queue.changed(PODS_PLACED if comes else PODS_CHANGED)
 
     def is_bound(self, pod: Pod) -> bool:
         """Say whether a pod is on a node."""
