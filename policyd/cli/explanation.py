@@ -11,7 +11,7 @@ import click
 from policyd.cli.failure import Failure
 from policyd.cli.notices import names
 from policyd.cli.output import print_data
-from policyd.cli.record_sources import read_record
+from policyd.cli.record_sources import Server, read_record
 from policyd.cli.report import in_words
 from policyd.cli.table import Cell, Column, draw
 from policyd.cli.terminal import columns, is_terminal, painted, signs, wants_colour
@@ -44,7 +44,7 @@ _FRACTION: Final = re.compile(r"(\.\d{3})\d+")
 _FREE: Final = re.compile(r'node\.free(?:\["([^"]+)"\]|\.(\w+))')
 
 
-def explain_pod(pod: str, source: str, node: str | None, output: str) -> int:
+def explain_pod(pod: str, source: str | Server, node: str | None, output: str) -> int:
     """Print the last decision for a pod, and give the exit status.
 
     Raises:

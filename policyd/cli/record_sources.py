@@ -22,7 +22,9 @@ _LISTED: Final = 10_000
 _PATH: Final = "/debug/decisions"
 
 
-def read_record(namespace: str, name: str, source: str, nodes: Sequence[str] = ()) -> Record:
+def read_record(
+    namespace: str, name: str, source: "str | Server", nodes: Sequence[str] = ()
+) -> Record:
     """Give the record of a pod's last decision.
 
     `nodes` are asked for in full, which a file cannot add.
@@ -30,8 +32,10 @@ def read_record(namespace: str, name: str, source: str, nodes: Sequence[str] = (
     Raises:
         Failure: there is none, or it cannot be read.
     """
+    if isinstance(source, Server):
+        return source.record(namespace, name, nodes)
     if source.startswith(("http://", "https://")):
-        return _Server(source).record(namespace, name, nodes)
+        return Server(source).record(namespace, name, nodes)
     return _from_file(namespace, name, source)
 
 
@@ -156,7 +160,7 @@ def _has_host(url: str) -> bool:
         return False
 
 
-class _Server:
+class Server:
     """A running policyd, by the URL of its HTTP endpoints."""
 
     def __init__(self, url: str) -> None:
@@ -165,6 +169,11 @@ class _Server:
             raise Failure(f"`{url}` is no URL", "--from", "write it as in `http://127.0.0.1:10259`")
 
     def record(self, namespace: str, name: str, nodes: Sequence[str]) -> Record:
+        """Give the record of a pod's last decision.
+
+        Raises:
+            Failure: there is none, or it cannot be read.
+        """
         path = f"{_PATH}/{quote(namespace, safe='')}/{quote(name, safe='')}"
         query = "&".join(f"node={quote(node, safe='')}" for node in nodes)
         status, body = self._get(f"{path}?{query}" if query else path)

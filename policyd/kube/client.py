@@ -421,6 +421,7 @@ def _refused(method: str, path: str, response: urllib3.BaseHTTPResponse) -> ApiE
         reason=status.reason or "",
         retry_after=_retry_after(response.headers.get("Retry-After"), status),
         ambiguous=method in _WRITES and is_ambiguous(response.status),
+        data=data,
     )
 
 

@@ -34,7 +34,8 @@ class ApiError(ClusterError):
     """A call that the API server refused, or that did not get through.
 
     `status` is the HTTP status, 0 where there was no answer; `reason` is the API's own word for
-    it, such as `AlreadyExists`; `retry_after` is how many seconds the server asks to wait.
+    it, such as `AlreadyExists`; `retry_after` is how many seconds the server asks to wait; `data`
+    is the body of the answer.
     """
 
     def __init__(
@@ -46,8 +47,10 @@ class ApiError(ClusterError):
         reason: str = "",
         retry_after: float | None = None,
         ambiguous: bool = False,
+        data: bytes = b"",
     ) -> None:
         super().__init__(message, remedy, ambiguous=ambiguous)
+        self.data: Final = data
         self.status: Final = status
         self.reason: Final = reason
         self.retry_after: Final = retry_after

@@ -76,6 +76,19 @@ class Timing:
             )
 
 
+def holder_of(client: ApiClient, namespace: str, name: str) -> str:
+    """Give the host of the replica that holds a Lease, which in a cluster is the pod's name.
+
+    Nothing where nobody holds it.
+
+    Raises:
+        ApiError: there is no such Lease, or it cannot be read.
+    """
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}"
+    holder = client.get(path).decoded(_Lease).record.holder_identity or ""
+    return holder.rpartition("_")[0] or holder
+
+
 class LeaderElection:
     """One candidate for a Lease.
 
