@@ -8,6 +8,7 @@ the end when all has come to rest, stands in the invariants and in `teardown`.
 
 from collections import Counter
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -330,4 +331,4 @@ class Loop(RuleBasedStateMachine):
 Loop.TestCase.settings = settings(
     max_examples=3 * settings().max_examples, stateful_step_count=50, deadline=None
 )
-TestLoop = Loop.TestCase
+TestLoop = pytest.mark.timeout(600)(Loop.TestCase)  # the machine may be busy
