@@ -1,7 +1,7 @@
 """`policyd check`: everything that is wrong with rules."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -23,6 +23,7 @@ class Examined:
     rules: int
     blocks: int
     found: tuple[Diagnostic, ...]
+    rulesets: tuple[Any, ...] = ()  # those that compile, for `--plan`
 
     def __add__(self, other: "Examined") -> "Examined":
         return Examined(
@@ -30,12 +31,13 @@ class Examined:
             self.rules + other.rules,
             self.blocks + other.blocks,
             self.found + other.found,
+            self.rulesets + other.rulesets,
         )
 
     def without_notes(self) -> "Examined":
         """Leave out what is only a note."""
         kept = tuple(d for d in self.found if d.severity is not Severity.NOTE)
-        return Examined(self.files, self.rules, self.blocks, kept)
+        return Examined(self.files, self.rules, self.blocks, kept, self.rulesets)
 
     def in_words(self) -> str:
         """Give the summary's line."""
@@ -67,9 +69,11 @@ def examine_set(files: RuleSetFiles, settings: Sequence[str]) -> Examined:
         len(ruleset.blocks) if ruleset else 0,
         (*unreadable, *found),
     )
-    if settings and ruleset and not count(every.found)[Severity.ERROR]:
+    if ruleset is None or count(every.found)[Severity.ERROR]:
+        return every
+    if settings:
         _settle(ruleset.parameters, settings)
-    return every
+    return replace(every, rulesets=(ruleset,))
 
 
 def _settle(parameters: Any, settings: Sequence[str]) -> None:
@@ -119,6 +123,7 @@ def _print(examined: Examined, output: str) -> None:
     help="The form of the output: text for people, or JSON.",
 )
 @click.option("--portable", is_flag=True, help="Note each place that goes beyond Kubernetes' CEL.")
+@click.option("--plan", is_flag=True, help="Say how each expression is evaluated.")
 @click.option("--strict", is_flag=True, help="Let warnings count as errors do.")
 @click.option(
     "--set",
@@ -134,6 +139,7 @@ def check(
     paths: tuple[str, ...],
     output: str,
     portable: bool,  # noqa: FBT001 - click passes everything by name
+    plan: bool,  # noqa: FBT001 - as above
     strict: bool,  # noqa: FBT001 - as above
     settings: tuple[str, ...],
     code: str | None,
@@ -148,6 +154,7 @@ def check(
       policyd check rules/
       policyd check rules/gpu.expr --set resource=amd.com/gpu
       policyd check rules/ --portable -o json
+      policyd check rules/ --plan
       policyd check --explain E203
 
     \b
@@ -165,6 +172,11 @@ def check(
     examined = sum(sets[1:], start=sets[0])
     if not portable:
         examined = examined.without_notes()
+    if plan and not count(examined.found)[Severity.ERROR]:
+        from policyd.cli.check_plan import print_plans  # noqa: PLC0415 - only where asked for
+
+        print_plans(examined.rulesets, output)
+        ctx.exit(0)
     _print(examined, output)
     counts = count(examined.found)
     fails = counts[Severity.ERROR] or (strict and counts[Severity.WARNING])

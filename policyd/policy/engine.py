@@ -9,7 +9,7 @@ An engine belongs to one thread and to one journal.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -25,7 +25,7 @@ from policyd.policy.kernel.choosing import Chooser
 from policyd.policy.kernel.columns import State
 from policyd.policy.kernel.judging import Judgement, RuleKernels, Tick
 from policyd.policy.kernel.keys import Same
-from policyd.policy.kernel.tables import Columns, Kept, Kernel
+from policyd.policy.kernel.tables import Columns, Kept
 from policyd.policy.kernel.vector import Array, Mask, Unvectorised
 from policyd.policy.order import order_keys
 from policyd.policy.ruleset import Ruleset
@@ -109,11 +109,6 @@ class Engine:
         return plan
 
 
-def kernels_of(ruleset: Ruleset) -> list[Kernel]:
-    """Plan a rule set and give its kernels, to say how each expression is evaluated."""
-    return list(_Plan(ruleset).kernels())
-
-
 @dataclass(frozen=True, slots=True)
 class _Standing:
     """How all nodes stand: where the pod fits, each rule's points there, and the totals."""
@@ -140,11 +135,6 @@ class _Plan:
             for expression in (score.value, score.weight, score.normalize)
             if expression is not None
         )
-
-    def kernels(self) -> Iterator[Kernel]:
-        for rule in self._rules:
-            yield from rule.kernels()
-        yield from self._chooser.kernels()
 
     def decide(self, pod: Pod, snapshot: Snapshot, tick: Tick) -> Decision:
         if snapshot.journal is None:

@@ -28,10 +28,6 @@ class Chooser:
         self._hashed = -1
         self._ranks: dict[int, tuple[int, Array]] = {}
 
-    def kernels(self) -> list[Kernel]:
-        """Give the kernels of the keys."""
-        return [kernel for _, kernel in self._keys]
-
     def first(self, rows: Array, state: State, fixed: Mapping[str, Any]) -> int:
         """Give the node of some that is taken first.
 

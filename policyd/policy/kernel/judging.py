@@ -57,11 +57,6 @@ class RuleKernels:
         self._reasons = [_kernel(r.because, columns) for r in rule.requirements]
         self._scores = [_required(s.value, columns, as_score=True) for s in rule.scores]
 
-    def kernels(self) -> Iterator[Kernel]:
-        """Give all of them."""
-        yield from (k for k in (self._when, *self._conditions, *self._reasons) if k is not None)
-        yield from self._scores
-
     def judge(self, state: State, fixed: Mapping[str, Any], tick: Tick) -> Judgement:
         """Apply the rule to all nodes, but for its scores, which depend on where the pod fits."""
         count = len(state.nodes)

@@ -37,10 +37,10 @@ def joined(values: Sequence[Vector], *, deciding: bool) -> Vector:
     return Vector(Kind.BOOL, np.asarray(decided == deciding), error)
 
 
-def spread(vector: Vector, kind: Kind) -> ListVector:
+def spread(vector: Vector, kind: Kind, *, values: bool = False) -> ListVector:
     """Take lists, or the keys of maps, apart: the elements stand along one more axis.
 
-    `kind` is that of the elements.
+    `kind` is that of the elements. With `values` it is the values of maps that are taken.
 
     Raises:
         Unvectorised: there is something else among them.
@@ -48,7 +48,7 @@ def spread(vector: Vector, kind: Kind) -> ListVector:
     items: list[Any] = []
     starts, sizes = [], []
     for value in vector.domain:
-        found = [] if value is FAILED else _items(value)
+        found = [] if value is FAILED else _items(value, values=values)
         starts.append(len(items))
         sizes.append(len(found))
         items.extend(found)
@@ -65,8 +65,10 @@ def spread(vector: Vector, kind: Kind) -> ListVector:
     return ListVector(vector.axes, elements, valid, longest, vector.error)
 
 
-def _items(value: Any) -> list[Any]:
-    if value.__class__ is list:
+def _items(value: Any, *, values: bool) -> list[Any]:
+    if values and isinstance(value, dict):
+        return list(value.values())
+    if value.__class__ is list and not values:
         items: list[Any] = value
         return items
     if isinstance(value, dict):

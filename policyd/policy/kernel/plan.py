@@ -21,8 +21,8 @@ from policyd.language.limits import MAX_LIST, MAX_WORK
 from policyd.language.loops import turn_size
 from policyd.language.program import Program
 from policyd.language.reads import reads
+from policyd.language.types import DYN, Type
 from policyd.language.types import Kind as TypeKind
-from policyd.language.types import Type
 from policyd.policy.kernel import lists, numeric
 from policyd.policy.kernel.keys import Facts, Key, frozen
 from policyd.policy.kernel.vector import (
@@ -34,10 +34,13 @@ from policyd.policy.kernel.vector import (
     Unvectorised,
     Value,
     Vector,
+    constant,
     elementwise,
     from_values,
     kind_of,
+    to_values,
 )
+from policyd.values.optional import Optional
 
 Step = Callable[["Batch"], Value]
 
@@ -266,7 +269,7 @@ class Planner:
             case ir.Bind(slot=slot, init=init, body=body):
                 return self._bind(slot, init, body)
             case ir.Fault() | ir.MakeMap() | ir.OptionalMap():
-                raise Unvectorised(f"{type(node).__name__} has no form over arrays")
+                raise Unvectorised(_FORMLESS[type(node)])
             case _:
                 assert_never(node)
 
@@ -344,7 +347,7 @@ class Planner:
 
     def _apply(self, node: ir.Apply) -> Step:
         if node.name in ("or", "orValue") and node.overloads[0].id.startswith("optional_"):
-            raise Unvectorised("an alternative is needed only where there is no value")
+            return self._or_value(node)
         args = [self.plan(arg) for arg in node.args]
         types = tuple(arg.type for arg in node.args)
         settled = is_settled(node.overloads, types)
@@ -363,6 +366,42 @@ class Planner:
             return general(batch, [_scalar(value) for value in values])
 
         return call
+
+    def _or_value(self, node: ir.Apply) -> Step:
+        """Plan `orValue`, which needs its argument only where there is no value."""
+        first, other = node.args
+        if node.name == "or":
+            raise Unvectorised("an alternative is needed only where there is no value")
+        instead, kind = self.plan(other), kind_of(node.type)
+        if isinstance(first, ir.OptionalMap) and not first.flat and self.is_constant(first.target):
+            return self._mapped_or(first, instead)
+        optional, answers = self.plan(first), Answers()
+
+        def choose(batch: Batch) -> Value:
+            alternative = _scalar(instead(batch))
+            if alternative.error is not None:
+                raise Unvectorised("an alternative that fails where it may not be needed")
+            return elementwise(_present, [_scalar(optional(batch)), alternative], kind, answers)
+
+        return choose
+
+    def _mapped_or(self, node: ir.OptionalMap, instead: Step) -> Step:
+        """Plan `constant.optMap(x, body).orValue(other)`: one of the two is computed."""
+        slot, inner = node.slot, node.target.type.params
+        self._even.add(slot)
+        target, body = self.plan(node.target), self.plan(node.body)
+
+        def choose(batch: Batch) -> Value:
+            found = to_values(_scalar(target(batch)), ())[0]
+            if found.__class__ is not Optional:
+                raise Unvectorised("no optional, or none that can be computed")
+            if not found.present:
+                return instead(batch)
+            batch.slots[slot] = constant(found.value, inner[0] if inner else DYN)
+            batch.fields[slot] = None
+            return body(batch)
+
+        return choose
 
     def _junction(self, node: ir.Junction) -> Step:
         parts = [self.plan(operand) for operand in node.operands]
@@ -402,8 +441,6 @@ class Planner:
             raise Unvectorised("maps are not made over arrays")
         if node.range.type.kind not in (TypeKind.LIST, TypeKind.MAP):
             raise Unvectorised("what a macro goes over is not known")
-        if len(node.slots) == 2 and node.range.type.kind is TypeKind.MAP:
-            raise Unvectorised("keys and values together")
         return _Loop(self, node).run
 
     # --- what a node depends on ---
@@ -452,6 +489,13 @@ def _can_be_kept(type_: Type, facts: _Facts) -> bool:
     return not facts.loops or type_.kind not in (TypeKind.LIST, TypeKind.MAP)
 
 
+_FORMLESS: Final[Mapping[type, str]] = {
+    ir.Fault: "what cannot be resolved is an error of each node",
+    ir.MakeMap: "a map that depends on the node is not made over arrays",
+    ir.OptionalMap: "an optional that depends on the node is not mapped over arrays",
+}
+
+
 def _bound_slots(node: ir.Typed) -> Sequence[int]:
     match node:
         case ir.Loop(slots=slots):
@@ -494,6 +538,12 @@ def _scalar(value: Value) -> Vector:
     if isinstance(value, ListVector):
         return lists.whole(value)
     return value
+
+
+def _present(optional: Any, other: Any) -> Any:
+    if optional.__class__ is not Optional:
+        raise Unvectorised("no optional")
+    return optional.value if optional.present else other
 
 
 def _bool(value: Value) -> Vector:
@@ -614,6 +664,11 @@ class _Loop:
         self._keep = None if node.keep is None else planner.plan(node.keep)
         self._body = None if node.body is None else planner.plan(node.body)
         self._size = turn_size(node)
+        self._values = (
+            kind_of(node.range.type.params[1])
+            if len(node.slots) == 2 and node.range.type.kind is TypeKind.MAP
+            else None
+        )
         result = node.type.params[0] if node.type.params else node.type
         self._nothing = from_values([], kind_of(result))
 
@@ -639,17 +694,28 @@ class _Loop:
 
     def _items(self, batch: Batch) -> ListVector:
         found = self._range(batch)
+        if self._values is not None:
+            return self._entries(_scalar(found), batch)
         if isinstance(found, Vector):
             found = lists.spread(found, self._element)
         if found.size > MAX_LIST:
             raise Unvectorised("a list that long")
         return found.lifted(batch.axes)
 
+    def _entries(self, maps: Vector, batch: Batch) -> ListVector:
+        """Give the keys of maps, and keep the values for the second variable."""
+        if self._values is None:
+            raise Unvectorised("no maps")
+        values = lists.spread(maps, self._values, values=True).lifted(batch.axes)
+        batch.slots[self._slots[1]] = values.elements
+        batch.fields[self._slots[1]] = None
+        return lists.spread(maps, self._element).lifted(batch.axes)
+
     def _over(self, batch: Batch, items: ListVector) -> Value:
-        element = self._slots[-1]
+        element = self._slots[-1] if self._values is None else self._slots[0]
         batch.slots[element] = items.elements
         batch.fields[element] = items.fields
-        if len(self._slots) == 2:
+        if len(self._slots) == 2 and self._values is None:
             batch.slots[self._slots[0]] = lists.positions(items)
         if self._keep is not None:
             items = lists.filtered(items, _bool(self._keep(batch)))
