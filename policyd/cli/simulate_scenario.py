@@ -15,7 +15,7 @@ from policyd.language.suggest import closest
 from policyd.model.node import Node
 from policyd.model.pod import Pod
 from policyd.model.workload import Workload
-from policyd.simulation.openb import Trace, TraceError, by_times, experiment
+from policyd.simulation.openb import Experiment, Trace, TraceError, by_times, experiment
 from policyd.simulation.openb_files import published, read_trace
 from policyd.simulation.run import Arrival, Scenario
 from policyd.values.quantity import NANOS
@@ -107,25 +107,25 @@ def _of_trace(request: Request, simulated: Simulated) -> Prepared:
     trace = _read_trace(request, simulated)
     start = time_of(request.now)
     try:
-        arrivals = _arrivals(trace, simulated, start)
+        happening = _happening(trace, simulated, start)
     except TraceError as error:
         refuse(error.problems)
         raise
-    workload = trace.workload(start)
+    pods = [arrival.pod for arrival in happening.arrivals]
     scenario = Scenario(
         start=start,
-        nodes=trace.nodes,
-        arrivals=arrivals,
-        workload=workload,
+        nodes=happening.nodes,
+        arrivals=happening.arrivals,
+        workload=trace.workload(start),
         drops=simulated.drops,
-        resource=simulated.resource or _followed(trace.nodes, [each.pod for each in arrivals]),
+        resource=simulated.resource or _followed(trace.nodes, pods),
     )
     return Prepared(scenario, trace.origin)
 
 
-def _arrivals(trace: Trace, simulated: Simulated, start: Timestamp) -> list[Arrival]:
+def _happening(trace: Trace, simulated: Simulated, start: Timestamp) -> Experiment:
     if simulated.times:
-        return by_times(trace, simulated.seed, start)
+        return Experiment(trace.nodes, tuple(by_times(trace, simulated.seed, start)))
     ratio = DEFAULT_ARRIVALS if simulated.arrivals is None else simulated.arrivals
     return experiment(trace, ratio, simulated.seed, start)
 

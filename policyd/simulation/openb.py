@@ -83,12 +83,22 @@ def _milli(amount: Quantity) -> int:
 # --- what arrives ---
 
 
-def experiment(trace: Trace, ratio: float, seed: int, start: Timestamp) -> list[Arrival]:
-    """Give the arrivals of the published experiment: one after the other, and none ends.
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """The nodes and the arrivals of one run of the published experiment."""
+
+    nodes: tuple[Node, ...]
+    arrivals: tuple[Arrival, ...]
+
+
+def experiment(trace: Trace, ratio: float, seed: int, start: Timestamp) -> Experiment:
+    """Give the nodes and the arrivals of the published experiment for a seed.
 
     While the pods ask for more than `ratio` of the cluster's GPUs, one is dropped at random; then
     pods drawn at random from the trace are added until the next would be too many; then all are
-    shuffled. A pod that comes again has a name of its own.
+    shuffled. They come one after the other, and none ends. A pod that comes again has a name of
+    its own. Nodes get a random rank in front of their names, as the artifact of the paper does it:
+    where policies take the first of equal nodes by name, they must not take those of one model.
     """
     random = Random(seed)  # noqa: S311 - a sample, and the same one for a seed
     most = ratio * trace.capacity
@@ -96,11 +106,21 @@ def experiment(trace: Trace, ratio: float, seed: int, start: Timestamp) -> list[
     random.shuffle(chosen)
     seen: dict[str, int] = {}
     arrivals: list[Arrival] = []
+    ranks = random.sample(range(len(trace.nodes)), len(trace.nodes))
     for at, pod in enumerate(chosen):
         times = seen[pod.name] = seen.get(pod.name, 0) + 1
         name = pod.name if times == 1 else f"{pod.name}-{times}"
         arrivals.append(Arrival(as_pod(pod, start, name=name, uid=f"{seed}-{at:06d}-{name}")))
-    return arrivals
+    nodes = (_ranked(node, rank) for node, rank in zip(trace.nodes, ranks, strict=True))
+    return Experiment(tuple(nodes), tuple(arrivals))
+
+
+def _ranked(node: Node, rank: int) -> Node:
+    """Give a node with a rank in front of its name."""
+    raw: dict[str, Any] = msgspec.json.decode(node.json)
+    name = f"{rank:04d}-{node.name}"
+    raw["metadata"] = {**raw["metadata"], "name": name}
+    return msgspec.structs.replace(node, json=msgspec.json.encode(raw), name=name)
 
 
 def _sample(pods: Sequence[TracePod], most: float, random: Random) -> list[TracePod]:

@@ -63,11 +63,11 @@ def do(run: Run) -> Result:
     """Do a run."""
     trace = _trace(run.trace)
     ruleset = _ruleset(run.policy)
-    arrivals = experiment(trace, RATIO, run.seed, START)
+    drawn = experiment(trace, RATIO, run.seed, START)
     scenario = Scenario(
         START,
-        trace.nodes,
-        arrivals=arrivals,
+        drawn.nodes,
+        arrivals=drawn.arrivals,
         workload=trace.workload(START),
         drops=True,
         resource=GPU,

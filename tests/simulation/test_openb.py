@@ -179,18 +179,18 @@ def asked(arrivals):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_pods_are_drawn_until_the_next_would_be_too_many(seed):
-    made = experiment(small(8, 300, 500, 1000, 0), 1.3, seed, NOW)
+    made = experiment(small(8, 300, 500, 1000, 0), 1.3, seed, NOW).arrivals
     assert 10_400 - 1000 < asked(made) <= 10_400
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_too_many_pods_become_fewer(seed):
-    made = experiment(small(1, *[500] * 40), 1.3, seed, NOW)
+    made = experiment(small(1, *[500] * 40), 1.3, seed, NOW).arrivals
     assert asked(made) == 1000
 
 
 def test_a_pod_that_comes_again_has_a_name_of_its_own():
-    made = experiment(small(8, 300, 500), 1.3, 1, NOW)
+    made = experiment(small(8, 300, 500), 1.3, 1, NOW).arrivals
     names = [arrival.pod.name for arrival in made]
     assert len(set(names)) == len(names) > 2
     assert {name.partition("-")[0] for name in names} == {"p0", "p1"}
@@ -198,14 +198,27 @@ def test_a_pod_that_comes_again_has_a_name_of_its_own():
 
 def test_the_seed_decides_what_arrives_and_when():
     def names(seed):
-        return [each.pod.name for each in experiment(small(8, 300, 500, 0), 1.3, seed, NOW)]
+        return [
+            each.pod.name for each in experiment(small(8, 300, 500, 0), 1.3, seed, NOW).arrivals
+        ]
 
     assert names(1) == names(1)
     assert names(1) != names(2)
 
 
+def test_nodes_get_a_random_rank_in_front_of_their_names(tmp_path):
+    made = trace(tmp_path, nodes=NODES + "".join(f"m{at},1,1,1,T4\n" for at in range(30)))
+    first, again, other = (experiment(made, 1.3, seed, NOW).nodes for seed in (1, 1, 2))
+    assert [node.name for node in first] == [node.name for node in again]
+    assert [node.name for node in first] != [node.name for node in other]
+    assert sorted(int(node.name.partition("-")[0]) for node in first) == list(range(32))
+    assert [node.name.partition("-")[2] for node in first] == [node.name for node in made.nodes]
+    assert first[0].metadata["name"] == first[0].name
+    assert first[0].devices == made.nodes[0].devices
+
+
 def test_pods_without_gpus_alone_arrive_once():
-    assert len(experiment(small(8, 0, 0), 1.3, 1, NOW)) == 2
+    assert len(experiment(small(8, 0, 0), 1.3, 1, NOW).arrivals) == 2
 
 
 def test_by_times_pods_arrive_and_end_as_in_the_trace(tmp_path):
