@@ -9,11 +9,11 @@ uv=$1
 shift
 extra=("$@")
 
-resolve() { # FILE, GROUPS, FILES THAT CONSTRAIN IT, [pyproject.toml: policyd's own dependencies too], [--all-extras]
+resolve() { # FILE, GROUPS, FILES THAT CONSTRAIN IT, then pyproject.toml for policyd's own dependencies, and extras
   local options=() name
   for name in $2; do options+=(--group "$name"); done
   for name in $3; do options+=(--constraints "requirements/$name.txt"); done
-  "$uv" pip compile ${4:+"$4"} ${5:+"$5"} --quiet --universal --python-version 3.11 \
+  "$uv" pip compile --quiet --universal --python-version 3.11 "${@:4}" \
     --generate-hashes --no-emit-index-url --no-annotate --no-header \
     "${options[@]}" --output-file "requirements/$1.txt" "${extra[@]}" > /dev/null
   echo "requirements/$1.txt: $(grep -c == "requirements/$1.txt") packages"
@@ -22,6 +22,7 @@ resolve() { # FILE, GROUPS, FILES THAT CONSTRAIN IT, [pyproject.toml: policyd's 
 resolve base "" "" pyproject.toml
 resolve build "build" "base"
 resolve dev "build test lint schema" "base build" pyproject.toml --all-extras
+resolve image "" "dev" pyproject.toml --extra run --extra tracing
 resolve bench "test bench" "dev" pyproject.toml
 resolve fuzz "test fuzz" "dev" pyproject.toml
 resolve lock "lock" ""

@@ -13,10 +13,12 @@ from tests.shared import ROOT
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 GROUPS = PROJECT["dependency-groups"]
 OWN = PROJECT["project"]["dependencies"]
+EXTRAS = PROJECT["project"]["optional-dependencies"]
 WANTED = {
     "base": OWN,
     "build": GROUPS["build"] + PROJECT["build-system"]["requires"],
     "dev": OWN + GROUPS["build"] + GROUPS["test"] + GROUPS["lint"] + GROUPS["schema"],
+    "image": OWN + EXTRAS["run"] + EXTRAS["tracing"],
     "bench": OWN + GROUPS["test"] + GROUPS["bench"],
     "fuzz": OWN + GROUPS["test"] + GROUPS["fuzz"],
     "lock": GROUPS["lock"],
