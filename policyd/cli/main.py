@@ -28,6 +28,7 @@ class _Lazy(NamedTuple):
 COMMANDS: Final = {
     "eval": _Lazy("policyd.cli.eval", "evaluate", "Evaluate an expression, or rules for a pod."),
     "check": _Lazy("policyd.cli.check", "check", "Find what is wrong with rules."),
+    "test": _Lazy("policyd.cli.test", "test", "Run the tests of rules."),
     "fmt": _Lazy("policyd.cli.fmt", "fmt", "Write rules in their canonical layout."),
     "simulate": _Lazy(
         "policyd.cli.simulate", "simulate", "Place pods with the real loop, on a cluster in memory."

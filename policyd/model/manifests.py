@@ -13,7 +13,7 @@ A kind counts only in the API group and version that serve it: Volcano's `Job` i
 import gc
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -147,6 +147,14 @@ def read_stream(stream: BinaryIO, name: str, progress: Progress | None = None) -
                 continue
             return sorter.result()
     raise AssertionError("an input that is read whole is never cut")
+
+
+def read_objects(values: Iterable[Value]) -> Manifests:
+    """Take objects that stand inside another text and are read already, with their places."""
+    sorter = _Sorter()
+    for value in values:
+        sorter.take(value)
+    return sorter.result()
 
 
 Elements = Iterator[tuple[Value, str, str]]
