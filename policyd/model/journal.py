@@ -10,6 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from policyd.model.tallies import Tallies
+
 EVERYTHING: Final = frozenset({"node"})
 """The change of a node that is another one now, or was not there."""
 
@@ -18,10 +20,14 @@ _KEPT: Final = 1 << 20
 
 
 class Journal:
-    """The changes of a list of nodes, in order. `version` counts them."""
+    """The changes of a list of nodes, in order. `version` counts them.
+
+    `tallies` are sums over the nodes that follow it.
+    """
 
     def __init__(self) -> None:
         self.version = 0
+        self.tallies = Tallies()
         self.kinds: list[frozenset[str]] = []  # only grows: an entry names one by its place
         self.last: list[int] = []  # of each kind, the version after its last entry
         self._kind_of: dict[frozenset[str], int] = {}

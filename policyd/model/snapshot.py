@@ -57,7 +57,9 @@ class Snapshot:
 
     def __post_init__(self) -> None:
         """Keep together what functions of the language look into."""
-        around = Surroundings(self.nodes, self.namespaces, self.storage, self.owners)
+        around = Surroundings(
+            self.nodes, self.namespaces, self.storage, self.owners, self.journal, self.version
+        )
         object.__setattr__(self, "around", around)
 
     @property

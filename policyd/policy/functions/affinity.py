@@ -5,7 +5,7 @@ for a pod and a state of the cluster; which pods a term means is kept with each 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from policyd.language.declarations import Function, function, overload
@@ -14,6 +14,7 @@ from policyd.model.node import Node
 from policyd.model.pod import Pod
 from policyd.model.selectors import NOTHING, Labels
 from policyd.model.surroundings import Surroundings
+from policyd.model.tallies import Contribute, Contribution, sums_of
 from policyd.model.wanted import Term, Terms, terms_of
 from policyd.policy.functions.facts import AffinityDomains
 from policyd.values.maps import TotalMap
@@ -24,6 +25,7 @@ Scores = dict[str, dict[str, int]]
 """A number for each domain, by the key and the value of the label."""
 
 _NO_LABELS: Final[Labels] = {}
+_FEW: Final = 64
 
 
 def required_affinity(pod: Pod, cluster: Cluster) -> list[AffinityDomains]:
@@ -35,7 +37,7 @@ def _required_affinity(pod: Pod, around: Surroundings) -> list[AffinityDomains]:
     terms = _resolved(terms_of(pod).affinity, around)
     if not terms:
         return []
-    found = _near(terms, around.nodes)
+    found = _near(terms, around)
     is_first = not found and all(term.matches(pod, _NO_LABELS) for term in terms)
     return [
         AffinityDomains(t.topology_key, TotalMap(found.get(t.topology_key, {}), 0), is_first)
@@ -43,14 +45,12 @@ def _required_affinity(pod: Pod, around: Surroundings) -> list[AffinityDomains]:
     ]
 
 
-def _near(terms: tuple[Term, ...], nodes: Iterable[Node]) -> Scores:
-    found: Scores = {}
-    for node in nodes:
-        count = _kept(node, ("near", terms), lambda node: _matching_all(terms, node))
-        if count:
-            for term in terms:
-                _add(found, node, term.topology_key, count)
-    return found
+def _near(terms: tuple[Term, ...], around: Surroundings) -> Scores:
+    def contribute(node: Node) -> Contribution:
+        count = _matching_all(terms, node)
+        return _parts(node, ((term.topology_key, count) for term in terms if count))
+
+    return _by_key(around.sums(("near", terms), contribute))
 
 
 def _matching_all(terms: tuple[Term, ...], node: Node) -> int:
@@ -63,14 +63,15 @@ def required_anti_affinity(pod: Pod, cluster: Cluster) -> list[AffinityDomains]:
 
 
 def _required_anti_affinity(pod: Pod, around: Surroundings) -> list[AffinityDomains]:
-    found: Scores = {}
     terms = _resolved(terms_of(pod).anti_affinity, around)
-    for term in terms:
-        for node in around.nodes:
-            count = _matching(term, node)
-            if count:
-                _add(found, node, term.topology_key, count)
-    return _domains(found)
+    if not terms:
+        return []
+
+    def contribute(node: Node) -> Contribution:
+        counts = ((term.topology_key, _matching(term, node)) for term in terms)
+        return _parts(node, ((key, count) for key, count in counts if count))
+
+    return _domains(_by_key(around.sums(("apart", terms), contribute)))
 
 
 def repelling(pod: Pod, cluster: Cluster) -> list[AffinityDomains]:
@@ -79,14 +80,20 @@ def repelling(pod: Pod, cluster: Cluster) -> list[AffinityDomains]:
 
 
 def _repelling(pod: Pod, around: Surroundings) -> list[AffinityDomains]:
-    found: Scores = {}
     labels = _namespace_labels(pod, around)
-    for node, others in _with_terms(around):
-        for other in others:
-            for term in other.anti_affinity:
-                if term.matches(pod, labels):
-                    _add(found, node, term.topology_key, 1)
-    return _domains(found)
+
+    def contribute(node: Node) -> Contribution:
+        return _parts(
+            node,
+            (
+                (term.topology_key, 1)
+                for other in _terms_on(node)
+                for term in other.anti_affinity
+                if term.matches(pod, labels)
+            ),
+        )
+
+    return _domains(_by_key(_over_others(pod, around, "repelling", contribute)))
 
 
 def preferred_affinity(pod: Pod, cluster: Cluster, hard_weight: int) -> list[AffinityDomains]:
@@ -104,18 +111,29 @@ def preferred_affinity(pod: Pod, cluster: Cluster, hard_weight: int) -> list[Aff
 
 
 def _preferred_affinity(pod: Pod, around: Surroundings, hard_weight: int) -> list[AffinityDomains]:
-    found: Scores = {}
-    for term in _resolved(terms_of(pod).preferred, around):
-        for node in around.nodes:
-            count = _matching(term, node)
-            if count:
-                _add(found, node, term.topology_key, term.weight * count)
+    own = _resolved(terms_of(pod).preferred, around)
     labels = _namespace_labels(pod, around)
-    for node, others in _with_terms(around):
-        for other in others:
-            for term in _turned(other, hard_weight):
-                if term.matches(pod, labels):
-                    _add(found, node, term.topology_key, term.weight)
+
+    def liked(node: Node) -> Contribution:
+        counts = ((term, _matching(term, node)) for term in own)
+        return _parts(node, ((t.topology_key, t.weight * count) for t, count in counts if count))
+
+    def liking(node: Node) -> Contribution:
+        return _parts(
+            node,
+            (
+                (term.topology_key, term.weight)
+                for other in _terms_on(node)
+                for term in _turned(other, hard_weight)
+                if term.matches(pod, labels)
+            ),
+        )
+
+    found = _by_key(around.sums(("liked", own), liked)) if own else {}
+    others = _over_others(pod, around, f"liking {hard_weight}", liking)
+    for (key, value), number in others.items():
+        values = found.setdefault(key, {})
+        values[value] = values.get(value, 0) + number
     return _domains(found)
 
 
@@ -165,36 +183,55 @@ def _matching(term: Term, node: Node) -> int:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Others:
-    """The terms of the pods on a node that have some."""
+def _over_others(
+    pod: Pod, around: Surroundings, what: str, contribute: Contribute
+) -> Mapping[tuple[str, str], int]:
+    """Add up what the terms of other pods say of a pod.
 
-    terms: tuple[Terms, ...]
+    Where few nodes have pods with terms, as on most clusters, those are gone through. The sums
+    are kept else, for the next pod with the same labels.
+    """
+    nodes = _with_terms(around)
+    if len(nodes) <= _FEW:
+        return sums_of(nodes, contribute)
+    namespace = frozenset(_namespace_labels(pod, around).items())
+    key = (what, pod.namespace, frozenset(pod.labels.items()), namespace)
+    return around.sums(key, contribute)
 
 
-def _with_terms(around: Surroundings) -> list[tuple[Node, tuple[Terms, ...]]]:
-    """Give the nodes that have pods with terms of their own, and those terms."""
-    found: list[tuple[Node, tuple[Terms, ...]]] | None = around.memo.get("with terms")
+def _with_terms(around: Surroundings) -> list[Node]:
+    """Give the nodes that have pods with terms of their own."""
+    found: list[Node] | None = around.memo.get("with terms")
     if found is None:
-        found = [
-            (node, others)
-            for node in around.nodes
-            if node.pods and (others := _kept(node, "terms", _terms_on).terms)
-        ]
+        found = list(
+            around.sums("with terms", lambda node: ((node, 1),) if _terms_on(node) else ())
+        )
         around.memo["with terms"] = found
     return found
 
 
-def _terms_on(node: Node) -> _Others:
-    found = [terms_of(pod) for pod in node.pods]
-    return _Others(tuple(terms for terms in found if not terms.is_empty))
+def _terms_on(node: Node) -> tuple[Terms, ...]:
+    """Give the terms of the pods on a node that have some."""
+    if not node.pods:
+        return ()
+    return _kept(
+        node,
+        "terms",
+        lambda node: tuple(terms for pod in node.pods if not (terms := terms_of(pod)).is_empty),
+    )
 
 
-def _add(found: Scores, node: Node, key: str, number: int) -> None:
-    if key in node.labels:
-        values = found.setdefault(key, {})
-        value = node.labels[key] or ""
-        values[value] = values.get(value, 0) + number
+def _parts(node: Node, numbers: Iterable[tuple[str, int]]) -> Contribution:
+    """Give numbers by topology key as those of the node's domains; keys that it lacks drop out."""
+    labels = node.labels
+    return tuple(((key, labels[key] or ""), number) for key, number in numbers if key in labels)
+
+
+def _by_key(sums: Mapping[tuple[str, str], int]) -> Scores:
+    found: Scores = {}
+    for (key, value), number in sums.items():
+        found.setdefault(key, {})[value] = number
+    return found
 
 
 def _domains(found: Scores) -> list[AffinityDomains]:

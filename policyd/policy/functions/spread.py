@@ -4,7 +4,7 @@ Follows the plugin PodTopologySpread of kube-scheduler 1.36. What is counted on 
 the node's state, and what follows for all nodes with the cluster's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from math import log
 from typing import Final
@@ -14,7 +14,9 @@ from policyd.model.cluster import Cluster
 from policyd.model.node import Node
 from policyd.model.pod import Pod
 from policyd.model.selectors import Selector
+from policyd.model.surroundings import Surroundings
 from policyd.model.taints import tolerates
+from policyd.model.tallies import Contribution
 from policyd.model.wanted import (
     SYSTEM_SPREADING,
     Spreading,
@@ -74,22 +76,33 @@ def domains(constraint: SpreadConstraint, cluster: Cluster) -> SpreadDomains:
     key = ("domains", id(constraint))
     found: tuple[SpreadConstraint, SpreadDomains] | None = memo.get(key)
     if found is None:
-        found = memo[key] = (constraint, _domains(constraint, cluster.around.nodes))
+        found = memo[key] = (constraint, _domains(constraint, cluster.around))
     return found[1]
 
 
-def _domains(constraint: SpreadConstraint, nodes: Sequence[Node]) -> SpreadDomains:
-    spreading, keys = constraint.spreading, constraint.keys
-    counts: dict[str, int] = {}
-    for node in nodes:
-        labels = node.labels
-        if not constraint.isDefault and not all(key in labels for key in keys):
-            continue
-        if not _is_included(constraint, node):
-            continue
-        value = labels[spreading.topology_key] or ""
-        counts[value] = counts.get(value, 0) + _matching(constraint, node)
-    return SpreadDomains(TotalMap(counts, 0), min(counts.values(), default=0))
+def _domains(constraint: SpreadConstraint, around: Surroundings) -> SpreadDomains:
+    def contribute(node: Node) -> Contribution:
+        if not _has_keys(constraint, node) or not _is_included(constraint, node):
+            return ()
+        value = node.labels[constraint.topologyKey] or ""
+        return ((value, _matching(constraint, node)),)
+
+    counts = around.sums(_kind(constraint), contribute)
+    return SpreadDomains(TotalMap(dict(counts), 0), min(counts.values(), default=0))
+
+
+def _kind(constraint: SpreadConstraint) -> Hashable:
+    """Give what stands for all that a constraint counts, whichever pod has it."""
+    pod, spreading = constraint.pod, constraint.spreading
+    demand = node_demand(pod) if spreading.honors_affinity else None
+    tolerations = (
+        tuple(tuple(sorted(each.items())) for each in pod.tolerations)
+        if spreading.honors_taints
+        else None
+    )
+    keys = () if constraint.isDefault else constraint.keys
+    counted = (spreading.topology_key, keys, spreading.selector, pod.namespace)
+    return ("spread", *counted, demand, tolerations)
 
 
 def _is_included(constraint: SpreadConstraint, node: Node) -> bool:
