@@ -3,7 +3,7 @@
 A directory holds one rule set: its `.expr` files, in the order of their names. Entries that start
 with a dot are left out: editors' files, and the `..data` of a mounted ConfigMap, whose visible
 entries are symbolic links into it and are followed. Files that are given by name make one rule
-set together, and `-` is standard input.
+set together, and `-` is standard input. Files of tests among them are left out.
 """
 
 import os
@@ -20,6 +20,8 @@ from policyd.language.source import Source
 
 STDIN: Final = "-"
 SUFFIX: Final = ".expr"
+TESTS: Final = ".test.yaml"
+"""How the names of files of tests end, which stand beside rules and are none."""
 
 RuleSetFiles = tuple[str, ...]
 """The files of one rule set."""
@@ -32,7 +34,7 @@ def one_set(paths: Sequence[str]) -> RuleSetFiles:
         Failure: a path does not exist or cannot be read, or a directory has no rule files.
     """
     found: list[str] = []
-    for path in paths:
+    for path in _but_tests(paths):
         found.extend(_rule_files(path) if _is_directory(path) else (path,))
     return _once(found)
 
@@ -45,10 +47,11 @@ def all_sets(paths: Sequence[str]) -> list[RuleSetFiles]:
     Raises:
         Failure: a path does not exist or cannot be read, or a directory has no rule files.
     """
-    loose = _once([path for path in paths if not _is_directory(path)])
+    given = _but_tests(paths)
+    loose = _once([path for path in given if not _is_directory(path)])
     sets = [loose] if loose else []
     seen: set[str] = set()
-    for path in paths:
+    for path in given:
         if _is_directory(path):
             known = os.path.realpath(path) in seen
             inside = list(_sets_below(path, seen))
@@ -93,6 +96,15 @@ def read_sources(files: Sequence[str]) -> tuple[list[Source], list[Diagnostic]]:
 def shown_name(path: str) -> str:
     """Give the name by which messages call a file."""
     return "<stdin>" if path == STDIN else path
+
+
+def _but_tests(paths: Sequence[str]) -> list[str]:
+    """Leave out files of tests, which `rules/*` names too."""
+    kept = [path for path in paths if not path.endswith(TESTS) or _is_directory(path)]
+    if paths and not kept:
+        remedy = f"run them with `policyd test {paths[0]}`"
+        raise Failure("these are tests of rules, and no rules", paths[0], remedy)
+    return kept
 
 
 def _is_directory(path: str) -> bool:

@@ -51,7 +51,8 @@ def as_junit(results: Sequence[SuiteResult]) -> str:
         for each in result.results:
             _testcase(suite, result.suite.name, each)
     ET.indent(root)
-    return ET.tostring(root, encoding="us-ascii").decode("ascii")  # for any output
+    made: bytes = ET.tostring(root, encoding="us-ascii")  # for any output
+    return made.decode("ascii")
 
 
 # --- JSON ---

@@ -34,20 +34,17 @@ _DECIDING = "choose"
 class Point:
     """A condition in the text of a rule file, and how often it was true and false.
 
-    `clause` is `when` or `require` where it is the whole condition of one, else empty.
+    `text` is it as it was written, on one line. `clause` is `when` or `require` where it is the
+    whole condition of one, else empty.
     """
 
     source: Source
     span: Span
+    text: str
     block: str
     clause: str = ""
     true: int = 0
     false: int = 0
-
-    @property
-    def text(self) -> str:
-        """Give it as it was written, on one line."""
-        return " ".join(self.source.slice(self.span).split())
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -144,7 +141,9 @@ class Coverage:
         for node in _conditions(root, whole=bool(clause)):
             key = (source.name, node.span)
             own = clause if node is root else ""
-            point = self._points.setdefault(key, Point(source, node.span, block, own))
+            point = self._points.setdefault(
+                key, Point(source, node.span, _text(source, node), block, own)
+            )
             point.clause = point.clause or own
             watched[id(node)] = point
         program = expression.program
@@ -164,6 +163,12 @@ def _conditions(root: ir.Typed, *, whole: bool) -> Iterator[ir.Typed]:
             yield node
         negated = isinstance(node, ir.Apply) and node.name == "!"
         todo += [(each, negated or each.type != BOOL) for each in ir.operands(node)]
+
+
+def _text(source: Source, node: ir.Typed) -> str:
+    """Give a condition as it was written; the place of `has` is that of the path in it."""
+    text = " ".join(source.slice(node.span).split())
+    return f"has({text})" if isinstance(node, ir.Field) and node.test else text
 
 
 def _replanned(program: Program, root: ir.Typed, watched: dict[int, Point]) -> Program:

@@ -58,6 +58,12 @@ def test_the_wheel_carries_the_grammar_the_rules_and_the_licence(wheel: Path) ->
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
 
 
+def test_the_wheel_has_rules_without_their_tests(wheel: Path) -> None:
+    assert not [
+        n for n in zipfile.ZipFile(wheel).namelist() if "rules/" in n and n.endswith(".yaml")
+    ]
+
+
 def test_every_module_of_the_tree_is_in_the_wheel_and_nothing_else(wheel: Path) -> None:
     packed = {name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".py")}
     tree = {str(path.relative_to(ROOT)) for path in (ROOT / "policyd").rglob("*.py")}
