@@ -8,6 +8,7 @@ told to the observer, and the pod goes back to the queue.
 """
 
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -35,8 +36,15 @@ from policyd.values.times import Timestamp
 DEADLINE_SECONDS: Final = 0.5
 """How long one decision may take before the attempt ends."""
 
+COLD: Final = 10
+"""How many times as long the first decision of a thread under a rule set may take: it looks at all
+nodes for the first time, which no later one does."""
+
 _RENEWALS: Final = 3
 """How often a stale decision is made again for its node before it is made again for all."""
+
+_KNOWN: Final = 8
+"""Of how many rule sets a thread knows that it has decided by them, as its engine does."""
 
 _RULESETS: Final = 16
 """Of how many rule sets it is kept which rules a placement may help."""
@@ -113,6 +121,7 @@ class _Trial:
     queued_seconds: float
     event: str
     flushed: bool
+    deadline: float  # in seconds
 
 
 class Scheduler:
@@ -163,7 +172,7 @@ class Scheduler:
         try:
             self._try(trial)
         except DeadlineExceededError:
-            message = f"the decision took longer than {self._deadline:g} s"
+            message = f"the decision took longer than {trial.deadline:g} s"
             self._fail(trial, "deadline", Remedy.RETRY_WITH_BACKOFF, message)
         except Exception as error:  # noqa: BLE001 - one pod's misfortune must not stop the loop
             _LOG.exception("the decision for %s/%s failed", trial.pod.namespace, trial.pod.name)
@@ -174,12 +183,13 @@ class Scheduler:
         pod, began = queued.pod, self._clock.monotonic()
         profile = self._profile_of(pod)
         since = queued.since if queued.attempts > 1 else queued.added
+        ruleset = profile.current if profile is not None else None
         return _Trial(
             number=next(self._numbers),
             queued=queued,
             pod=pod,
             profile=profile.name if profile is not None else "",
-            ruleset=profile.current if profile is not None else None,
+            ruleset=ruleset,
             time=self._clock.now(),
             began=began,
             started=self._timer(),
@@ -187,7 +197,18 @@ class Scheduler:
             queued_seconds=began - since,
             event=queued.event,
             flushed=queued.flushed,
+            deadline=self._deadline * (1 if self._has_decided_by(ruleset) else COLD),
         )
+
+    def _has_decided_by(self, ruleset: Ruleset | None) -> bool:
+        """Say whether this thread has decided by a rule set before; from now on it has."""
+        known: deque[Ruleset | None] | None = getattr(self._own, "known", None)
+        if known is None:
+            known = self._own.known = deque(maxlen=_KNOWN)
+        if any(each is ruleset for each in known):
+            return True
+        known.append(ruleset)
+        return False
 
     def _try(self, trial: _Trial) -> None:
         ruleset = trial.ruleset
@@ -233,7 +254,7 @@ class Scheduler:
 
     def _tick(self, trial: _Trial) -> Callable[[], None]:
         def tick() -> None:
-            if self._timer() - trial.started > self._deadline:
+            if self._timer() - trial.started > trial.deadline:
                 raise DeadlineExceededError
 
         return tick

@@ -1,5 +1,7 @@
 """What becomes of a pod that is tried: bound, back with the reason, or back after a failure."""
 
+from itertools import chain, repeat
+
 import pytest
 
 from policyd.policy.decide import decide
@@ -271,7 +273,10 @@ def test_an_attempt_tells_whose_it_is_how_often_and_how_long():
 
 def test_a_decision_past_its_deadline_ends_and_the_pod_comes_again():
     loop = Loop()
+    loop.add("first")
+    loop.turn()
     made = loop.add("p")
+    loop.attempts.clear()
     ticks = iter([0.0, 0.1, 0.7, 0.8, 0.9])
     loop.scheduler._timer = lambda: next(ticks)
     loop.turn()
@@ -376,7 +381,7 @@ def test_every_error_has_a_cause(failure, cause):
     loop = Loop(text=None if failure == "none" else FIT)
     loop.add("p", cpu="1")
     if failure == "deadline":
-        ticks = iter([0.0, 0.7, 0.8, 0.9])
+        ticks = iter([0.0, 5.7, 5.8, 5.9])
         loop.scheduler._timer = lambda: next(ticks)
     if failure == "bind":
         loop.cluster.answers = [ClusterError("conflict", Remedy.RETRY_WITH_BACKOFF)]
@@ -428,3 +433,21 @@ def test_what_a_failed_bind_gives_back_helps_others_and_not_the_pod_itself():
     loop.pool.run()
     assert loop.queue.where(first) == "unschedulable"
     assert loop.queue.where(second) == "active"
+
+
+def test_the_first_decision_under_a_rule_set_has_more_time_and_only_the_first():
+    loop = Loop()
+    for name in "pqrs":
+        loop.add(name, cpu="1")
+    for replaced, took in ((False, 0.7), (False, 0.7), (True, 0.7), (True, 5.7)):
+        if replaced:
+            loop.profile.current = rules(FIT)
+        times = chain([0.0], repeat(took))
+        loop.scheduler._timer = lambda times=times: next(times)
+        loop.turn()
+    assert [(a.result, a.cause, a.message) for a in loop.attempts] == [
+        ("scheduled", "", ""),
+        ("error", "deadline", "the decision took longer than 0.5 s"),
+        ("scheduled", "", ""),
+        ("error", "deadline", "the decision took longer than 5 s"),
+    ]
