@@ -18,7 +18,7 @@ ALL: Final = (
     *WITH_EXAMPLES,
     "CONTRIBUTING.md",
     "CHANGELOG.md",
-    "charts/README.md",
+    "charts/policyd/README.md",
     "requirements/README.md",
 )
 """The pages whose links are followed."""

@@ -10,8 +10,6 @@ from tests.shared import ROOT
 PAGES = {name: read(name) for name in ALL}
 FOLDERS = {path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith(".")}
 PATH = re.compile(r"([\w.-]+)/[\w./*-]*")
-TO_COME = {"charts/policyd/"}
-"""What pages say is not there yet."""
 
 
 def _anchors(page):
@@ -37,16 +35,11 @@ def test_every_file_that_a_page_names_exists(page):
     missing = []
     for line, text in page.code():
         found = PATH.fullmatch(text)
-        if found is None or found[1] not in FOLDERS or text in TO_COME:
+        if found is None or found[1] not in FOLDERS:
             continue
         if not any(ROOT.glob(text.rstrip("/"))):
             missing.append(f"{page.name}:{line}: {text}")
     assert not missing
-
-
-@pytest.mark.parametrize("path", sorted(TO_COME))
-def test_what_is_said_to_come_is_not_there_yet(path):
-    assert not any(ROOT.glob(path.rstrip("/"))), f"say in the pages that {path} is there"
 
 
 def test_every_page_of_docs_is_linked_from_the_readme():
