@@ -49,6 +49,7 @@ def test_help_lists_the_commands() -> None:
         Commands:
           eval      Evaluate an expression, or rules for a pod.
           check     Find what is wrong with rules.
+          test      Run the tests of rules.
           fmt       Write rules in their canonical layout.
           simulate  Place pods with the real loop, on a cluster in memory.
           run       Run the scheduler until it is told to end.
