@@ -1,12 +1,12 @@
 """Functions about the images that nodes have."""
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
 from policyd.language.declarations import Function, function, overload
 from policyd.model.cluster import Cluster
 from policyd.model.node import Node
+from policyd.model.tallies import Contribution
 
 
 def image_size(node: Node, image: str) -> int:
@@ -17,13 +17,14 @@ def image_size(node: Node, image: str) -> int:
 def nodes_with_image(cluster: Cluster, image: str) -> int:
     """Give the number of nodes that have an image."""
     around = cluster.around
-    counts: Counter[str] | None = around.memo.get("images")
+    counts: Mapping[str, int] | None = around.memo.get("images")
     if counts is None:
-        counts = Counter()
-        for node in around.nodes:
-            counts.update(_sizes(node).keys())
-        around.memo["images"] = counts
-    return counts[_full_name(image)]
+        counts = around.memo["images"] = around.sums("images", _names)
+    return counts.get(_full_name(image), 0)
+
+
+def _names(node: Node) -> Contribution:
+    return tuple((name, 1) for name in _sizes(node))
 
 
 def _sizes(node: Node) -> Mapping[str, int]:

@@ -19,6 +19,7 @@ from policyd.model.storage import (
     Volume,
 )
 from policyd.model.surroundings import Surroundings
+from policyd.model.tallies import Contribution
 from policyd.model.wanted import claim_names, volumes_of
 from policyd.model.wire_placement import PodVolume
 from policyd.policy.functions.facts import VolumeBinding, VolumeClaim
@@ -73,24 +74,17 @@ def _claim(pod: Pod, name: str, storage: Storage, *, own: bool) -> VolumeClaim:
 
 def users(claim: VolumeClaim, cluster: Cluster) -> int:
     """Count the pods on nodes that have a claim. Claims that a pod has alone do not count."""
-    memo = cluster.around.memo
-    counts: Counter[tuple[str, str]] | None = memo.get("claims")
+    around = cluster.around
+    counts: Mapping[tuple[str, str], int] | None = around.memo.get("claims")
     if counts is None:
-        counts = Counter()
-        for node in cluster.around.nodes:
-            counts.update(_claims_on(node))
-        memo["claims"] = counts
-    return counts[claim.namespace, claim.name]
+        counts = around.memo["claims"] = around.sums("claims", _claims_on)
+    return counts.get((claim.namespace, claim.name), 0)
 
 
-def _claims_on(node: Node) -> Sequence[tuple[str, str]]:
-    found: list[tuple[str, str]] | None = node.memo.get("claims")
-    if found is None:
-        found = [
-            (pod.namespace, name) for pod in node.pods for name, own in claim_names(pod) if not own
-        ]
-        node.memo["claims"] = found
-    return found
+def _claims_on(node: Node) -> Contribution:
+    return tuple(
+        ((pod.namespace, name), 1) for pod in node.pods for name, own in claim_names(pod) if not own
+    )
 
 
 def can_reach(node: Node, volume: Volume) -> bool:
