@@ -25,6 +25,7 @@ LANGUAGES = {
     "console": "commands and what they print, which are run",
     "yaml": "manifests, which load",
     "json": "data, which can be read as JSON",
+    "csv": "data, which the commands around it read",
     "sh": "commands that set up or measure, which are not run here: see `NOT_RUN`",
     "text": "shapes and signatures, which are nothing that could be run",
 }
@@ -42,11 +43,11 @@ NOT_RUN = {
     r"(\.venv/bin/)?pyinstrument .*": "prints times",
     r"time (\.venv/bin/)?policyd .*": "prints times",
     r"(\.venv/bin/)?python tests/bench/\w+\.py( .*)?": "measures for long",
-    r"policyd run .*": "does not end by itself; tests/daemon runs it",
     r"docker buildx build .*": "needs Docker; tests/packaging looks at the Dockerfile",
     r"helm install policyd charts/policyd .*": "needs a cluster; tests/charts installs the chart",
     r"kubectl (-n policyd )?(apply|describe pod|get lease|rollout status) .*": "needs a cluster",
     r"policyd explain \S+ --live .*": "needs a cluster; tests/cli asks one",
+    r"policyd run .*": "does not end by itself; tests/daemon runs it",
 }
 """What the lines of `sh` blocks may be, and why they are not run."""
 
