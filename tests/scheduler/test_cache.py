@@ -2,6 +2,7 @@
 
 import pytest
 
+from policyd.model.workload import Workload
 from policyd.scheduler.cache import Cache, StaleDecisionError
 from policyd.values.quantity import Quantity
 from tests.policy.build import NOW, as_pod, node, pod, snapshot
@@ -180,3 +181,26 @@ def test_a_pod_of_an_unknown_node_is_renewed_there(cache):
     cache.put_pod(renewed)
     cache.put_node(a_node("late"))
     assert cache.node("late").pods[0] is renewed
+
+
+def frequencies(cache):
+    shapes = cache.snapshot(NOW).cluster.shapes
+    return {str(shape.requests["cpu"]): shape.frequency for shape in shapes}
+
+
+def test_the_shapes_are_those_of_the_pods_on_nodes_and_change_once_many_came_or_went(cache):
+    for at in range(30):
+        cache.put_pod(a_pod(f"old-{at}", on="a", cpu="1m"))
+    assert frequencies(cache) == {"1m": 1.0}
+    cache.put_pod(a_pod("new", on="b", cpu="2m"))
+    assert frequencies(cache) == {"1m": 1.0}
+    for at in range(30):
+        cache.remove_pod(a_pod(f"old-{at}", on="a", cpu="1m"))
+    assert frequencies(cache) == {"2m": 1.0}
+
+
+def test_a_workload_that_is_given_stays_as_it_is():
+    made = Cache(Workload([a_pod("typical", cpu="3")], fixed=True))
+    made.put_node(a_node("a"))
+    made.put_pod(a_pod("p", on="a", cpu="1"))
+    assert frequencies(made) == {"3": 1.0}

@@ -51,3 +51,24 @@ def test_shadow_rules_that_would_have_said_no_are_counted():
     text = FIT + 'rule "dry" { mode shadow require node.name == "b" }'
     made = summary(text, [pod("p", cpu="1")], node("a"))
     assert made.shadow == (("dry", 1),)
+
+
+def test_what_devices_have_left_that_is_too_little_is_fragmented():
+    gpu = "nvidia.com/gpu"
+    share = pod("share")
+    share["metadata"]["annotations"] = {"policyd.io/device-share": f"{gpu}=700m"}
+    made = summary(FIT, [share, pod("whole", gpu="1")], node("a", gpu="2"))
+    usage = {u.resource: u for u in made.usage}
+    assert (made.placed, str(usage[gpu].used)) == (2, "1700m")
+    assert usage[gpu].fragmentation == 1  # 300m are left of a device, and each pod needs more
+
+
+def test_pods_that_left_are_counted_with_their_reasons():
+    arrivals = [as_pod(pod(f"p{at}", cpu="3")) for at in range(3)]
+    scenario = Scenario(
+        NOW, snapshot(node("a")).nodes, arrivals=[Arrival(p) for p in arrivals], drops=True
+    )
+    made = summarise(simulate(rules(FIT), scenario), arrivals)
+    assert (made.placed, made.pending, made.dropped) == (1, 0, 2)
+    assert made.reasons == (("0/1 nodes are available: 1 too little.", 2),)
+    assert made.as_data()["dropped"] == 2
