@@ -22,10 +22,11 @@ from policyd.model.pod import Pod
 from policyd.model.snapshot import Snapshot
 from policyd.policy.decide import Decision, NodeVerdict, RuleTally, bindings, decide
 from policyd.policy.kernel.choosing import Chooser
-from policyd.policy.kernel.columns import State
+from policyd.policy.kernel.columns import Columns
 from policyd.policy.kernel.judging import Judgement, RuleKernels, Tick
+from policyd.policy.kernel.kept import Kept
 from policyd.policy.kernel.keys import Same
-from policyd.policy.kernel.tables import Columns, Kept
+from policyd.policy.kernel.state import State
 from policyd.policy.kernel.vector import Array, Mask, Unvectorised
 from policyd.policy.order import order_keys
 from policyd.policy.ruleset import Ruleset

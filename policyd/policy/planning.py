@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from policyd.language.reads import reads
 from policyd.language.source import Source, Span
-from policyd.policy.kernel.tables import Columns, Kernel
+from policyd.policy.kernel.columns import Columns
+from policyd.policy.kernel.tables import Kernel
 from policyd.policy.order import order_keys
 from policyd.policy.ruleset import Expression, Rule, Ruleset
 

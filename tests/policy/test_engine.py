@@ -12,8 +12,8 @@ from policyd.language.types import BOOL, DOUBLE, INT, QUANTITY, STRING
 from policyd.model.pod import Pod
 from policyd.policy.decide import decide
 from policyd.policy.engine import Engine, QuickDecision
-from policyd.policy.kernel.columns import State
-from policyd.policy.kernel.tables import Pace
+from policyd.policy.kernel.pace import Pace
+from policyd.policy.kernel.state import State
 from policyd.scheduler.cache import Cache
 from policyd.simulation.embedded import bound_to
 from tests.language.typed_strategies import Pool, expressions

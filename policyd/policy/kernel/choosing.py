@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from policyd.language.equality import compare
-from policyd.policy.kernel.columns import State
-from policyd.policy.kernel.tables import Columns, Kernel
+from policyd.policy.kernel.columns import Columns
+from policyd.policy.kernel.state import State
+from policyd.policy.kernel.tables import Kernel
 from policyd.policy.kernel.vector import FAILED, Array, Kind, Unvectorised, Vector
 from policyd.policy.order import mixed_array, pod_hash, text_hash
 from policyd.policy.ruleset import SortKey

@@ -1,320 +1,267 @@
-"""What is computed of each node, kept by the node's place and repaired where nodes changed."""
+"""Parts of expressions that are kept for all pods: columns of the nodes, and constants.
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import Any
+A column reads the node and nothing of the pod, so that one serves every pod, and expressions of
+one meaning share it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 
 from policyd.language.errors import EvaluationError, LimitExceeded
 from policyd.language.limits import MAX_WORK
 from policyd.language.program import Program
-from policyd.language.reads import concerns
-from policyd.model.cluster import Cluster
-from policyd.model.journal import EVERYTHING, Journal
-from policyd.model.node import Node
-from policyd.model.surroundings import Surroundings
-from policyd.policy.kernel.keys import Key, Same, contents, frozen
-from policyd.policy.kernel.numeric import in_unit
+from policyd.policy.kernel.kept import Kept
+from policyd.policy.kernel.keys import Key
+from policyd.policy.kernel.plan import Batch, Part, Step
+from policyd.policy.kernel.state import State
+from policyd.policy.kernel.stores import ListStore, Store
 from policyd.policy.kernel.vector import (
-    DTYPES,
     FAILED,
     Array,
-    Domain,
     Kind,
     ListVector,
-    Mask,
     Unvectorised,
+    Value,
     Vector,
+    constant,
+    failed,
     from_values,
-    widened,
+    kind_of,
 )
 
+ROW: Final = "node"
+"""The variable that the rows are values of."""
 
-class State:
-    """The nodes at one version of their journal."""
+CHUNK: Final = 4096
+"""How many rows are computed at once; more would not fit the processor's cache."""
+
+CHUNK_OF_LOOPS: Final = 256
+"""The same where macros add axes."""
+
+_WORTH: Final = 0.7
+"""The part of distinct rows below which it is worth to compute each of them once only."""
+
+_FEW: Final = 24
+"""Rows below which looking for rows that are alike costs more than it saves."""
+
+
+class Columns:
+    """The columns and constants of the expressions of a rule set, by their signatures."""
+
+    def __init__(self) -> None:
+        self.signatures: dict[Key, int] = {}
+        self._columns: dict[int, Kept[_Column]] = {}
+
+    def column(
+        self, part: Part, state: State, bindings: Mapping[str, Any], rows: Array
+    ) -> tuple[Value, int]:
+        """Give a column at some rows, and the most work of one of them."""
+        kept = self._columns.get(part.signature)
+        if kept is None:
+            kept = self._columns[part.signature] = Kept(16)
+        key = part.outside.key(bindings, state.aspect)
+        column = kept.get(key)
+        if column is None:
+            column = _Column(part)
+            kept.put(key, column)
+        column.refresh(self, state, bindings)
+        return column.take(rows), column.work
+
+    def representatives(
+        self,
+        parts: Sequence[Part],
+        state: State,
+        bindings: Mapping[str, Any],
+        rows: Array,
+    ) -> tuple[Array, Array] | None:
+        """Give one row of each kind of rows in which parts have the same values; see `alike`."""
+        if rows.size < _FEW or not parts:
+            return None
+        codes = []
+        for part in dict.fromkeys(parts):
+            self.column(part, state, bindings, rows[:0])
+            kept = self._columns[part.signature].get(part.outside.key(bindings, state.aspect))
+            if kept is None:
+                return None
+            codes.append(kept.codes(rows))
+        return alike(codes)
+
+
+def alike(codes: Sequence[Array]) -> tuple[Array, Array] | None:
+    """Give one row of each kind of rows, and for each row which of them it is like.
+
+    Nothing where hardly any rows are alike.
+    """
+    found, inverse = np.unique(codes[0], return_inverse=True)
+    for more in codes[1:]:
+        if found.size > _WORTH * inverse.size:
+            return None
+        _, other = np.unique(more, return_inverse=True)
+        found, inverse = np.unique(inverse * (other.max() + 1) + other, return_inverse=True)
+    if found.size > _WORTH * inverse.size:
+        return None
+    first = np.zeros(found.size, np.int64)
+    first[inverse[::-1]] = np.arange(inverse.size - 1, -1, -1)
+    return first, inverse
+
+
+class _Column:
+    """One part of an expression on every node."""
+
+    def __init__(self, part: Part) -> None:
+        self._part = part
+        self._store: Store | ListStore = ListStore() if part.is_list else Store(kind_of(part.type))
+        self._version = -1
+        self.work = 0
+        self._constants: dict[Key, tuple[Value, int]] = {}
+
+    def take(self, rows: Array) -> Value:
+        return self._store.take(rows)
+
+    def codes(self, rows: Array) -> Array:
+        return self._store.codes(rows)
+
+    def refresh(self, columns: Columns, state: State, bindings: Mapping[str, Any]) -> None:
+        """Compute it anew where it is stale."""
+        if self._version == state.version:
+            return
+        stale = state.stale(self._version, self._part.reads)
+        step = CHUNK if self._part.step is None else CHUNK_OF_LOOPS
+        for at in range(0, stale.size, step):
+            self._compute(columns, state, bindings, stale[at : at + step])
+        self._version = state.version
+
+    def _compute(
+        self, columns: Columns, state: State, bindings: Mapping[str, Any], rows: Array
+    ) -> None:
+        part, count = self._part, len(state.nodes)
+        if part.step is not None:
+            try:
+                made, work = self._over_arrays(part.step, columns, state, bindings, rows)
+            except Unvectorised:
+                pass
+            else:
+                self.work = max(self.work, work)
+                assert isinstance(self._store, Store)  # noqa: S101 - a macro's list is no column
+                self._store.put(rows, over_rows(made, rows.size), count)
+                return
+        nodes = [state.nodes[row] for row in rows.tolist()]
+        values, work = row_values(part.program, bindings, ROW, nodes)
+        self.work = max(self.work, work)
+        if isinstance(self._store, ListStore):
+            self._store.put(rows, values, count)
+        else:
+            self._store.put(rows, from_values(values, self._store.kind), count)
+
+    def _over_arrays(
+        self,
+        step: Step,
+        columns: Columns,
+        state: State,
+        bindings: Mapping[str, Any],
+        rows: Array,
+    ) -> tuple[Vector, int]:
+        source = Constants(columns, state, bindings, self._constants)
+        return source.compute(step, self._part.columns, rows)
+
+
+class Constants:
+    """What steps are computed from: the constants of one key, and the columns."""
 
     def __init__(
         self,
-        nodes: Sequence[Node],
-        journal: Journal,
-        version: int,
-        around: Surroundings | None = None,
+        columns: Columns,
+        state: State,
+        bindings: Mapping[str, Any],
+        constants: dict[Key, tuple[Value, int]],
     ) -> None:
-        self.nodes = nodes
-        self.journal = journal
-        self.version = version
-        self._around = around
-        self._aspects: dict[tuple[str, ...], Key] = {}
+        self._columns = columns
+        self._state = state
+        self._bindings = bindings
+        self._constants = constants
 
-    def aspect(self, path: tuple[str, ...]) -> Key:
-        """Give what stands for an aspect of the cluster, which functions may look into.
-
-        What is of nodes or of the pods on them is known by the version of its last change, what
-        lies around by itself. The whole cluster is another one in each decision.
-        """
-        found = self._aspects.get(path)
+    def constant(self, part: Part) -> tuple[Value, int]:
+        """Give a constant; computed once for a key."""
+        found = self._constants.get(part.signature)
         if found is None:
-            found = self._aspects[path] = self._find_aspect(path)
+            found = self._constants[part.signature] = evaluate_constant(part, self._bindings)
         return found
 
-    def _find_aspect(self, path: tuple[str, ...]) -> Key:
-        name = path[1] if len(path) > 1 else "*"
-        if name in ("owners", "storage", "namespaces"):
-            return Same(getattr(self._around, name, None))
-        if name in ("nodes", "images", "pods"):
-            return self._last_change(f"cluster.{name}")
-        return Same(self) if name not in Cluster.FIELDS else None
-
-    def _last_change(self, path: str) -> int:
-        journal = self.journal
-        changes = zip(journal.kinds, journal.last, strict=False)
-        wanted = frozenset({path})
-        versions = [v for kind, v in changes if kind == EVERYTHING or _concerns(kind, wanted)]
-        return max(versions, default=0)
-
-    def stale(self, since: int, reads: frozenset[str]) -> Array:
-        """Give the places where something that is read changed since a version, in order."""
-        count = len(self.nodes)
-        found = self.journal.since(since, self.version) if since >= 0 else None
+    def kept(self, key: Key, make: Callable[[], tuple[Value, int]]) -> tuple[Value, int]:
+        """Give what depends on constants only; computed once for a key."""
+        found = self._constants.get(key)
         if found is None:
-            return np.arange(count)
-        slots, kinds = found
-        if slots.size <= 32:
-            return self._few(slots.tolist(), kinds.tolist(), reads)
-        matters = np.fromiter((_concerns(kind, reads) for kind in self.journal.kinds), np.bool_)
-        changed = np.zeros(max(count, int(slots.max()) + 1), np.bool_)
-        changed[slots[matters[kinds]]] = True
-        return np.flatnonzero(changed[:count])
+            found = self._constants[key] = make()
+        return found
 
-    def _few(self, slots: list[int], kinds: list[int], reads: frozenset[str]) -> Array:
-        known = self.journal.kinds
-        count = len(self.nodes)
-        found = {
-            slot
-            for slot, kind in zip(slots, kinds, strict=True)
-            if slot < count and _concerns(known[kind], reads)
-        }
-        return np.array(sorted(found), np.int64)
+    def compute(self, step: Step, parts: Sequence[Part], rows: Array) -> tuple[Vector, int]:
+        """Compute a step over rows, each kind of rows once, and say what work one is at most.
 
-
-@lru_cache(maxsize=4096)
-def _concerns(changed: frozenset[str], reads: frozenset[str]) -> bool:
-    return concerns(changed, reads)
-
-
-class Store:
-    """One value for each place, or a padded row of values where they are lists."""
-
-    def __init__(self, kind: Kind) -> None:
-        self.kind = kind
-        self._data: Array = np.zeros(0, DTYPES[kind])
-        self._error: Mask | None = None
-        self._scale = 10**9
-        self._domain = Domain()
-        self._codes: dict[Key, int] = {}
-
-    def put(self, slots: Array, vector: Vector, count: int) -> None:
-        """Set the values at some of `count` places.
+        What does not depend on the row comes without an axis.
 
         Raises:
-            Unvectorised: they are of another kind.
+            Unvectorised: it comes to a list, or has no form over arrays for these values.
         """
-        if vector.kind is not self.kind:
-            raise Unvectorised(f"{vector.kind.value} where {self.kind.value} is kept")
-        shape = slots.shape if vector.axes < 2 else (*slots.shape, *vector.data.shape[1:])
-        self._reserve(count, shape[1:])
-        data = self._own(vector)
-        self._put(self._data, slots, np.broadcast_to(data, shape))
-        self._put_errors(slots, vector.error, shape)
-        if self.kind is Kind.ANY and len(self._domain) > 4 * self._data.size + 4096:
-            self._compact(count)
+        same = self._columns.representatives(parts, self._state, self._bindings, rows)
+        if same is None:
+            return self._computed(step, rows)
+        first, inverse = same
+        value, work = self._computed(step, rows[first])
+        if is_even(value):
+            return value, work
+        value = over_rows(value, first.size)
+        error = None if value.error is None else value.error[inverse]
+        return Vector(value.kind, value.data[inverse], error, value.scale, value.domain), work
 
-    def codes(self, slots: Array) -> Array:
-        """Give numbers that are equal for values that nothing can tell apart."""
-        data = self._data[slots]
-        if data.dtype == object:
-            return np.unique(data, return_inverse=True)[1]
-        codes = data.view(np.int64) if data.dtype == np.float64 else data.astype(np.int64)
-        return codes if self._error is None else codes * 2 + self._error[slots]
+    def _computed(self, step: Step, rows: Array) -> tuple[Vector, int]:
+        batch = Batch(self, rows)
+        value = step(batch)
+        if isinstance(value, ListVector):
+            raise Unvectorised("a list is the result")
+        return value, batch.work
 
-    def take(self, slots: Array) -> Vector:
-        """Give the values at some places."""
-        error = None if self._error is None else self._error[slots]
-        return Vector(self.kind, self._data[slots], error, self._scale, self._domain)
-
-    def up_to(self, count: int) -> Vector:
-        """Give the values at the first places; a view, for those who only look."""
-        error = None if self._error is None else self._error[:count]
-        return Vector(self.kind, self._data[:count], error, self._scale, self._domain)
-
-    def _reserve(self, count: int, inner: tuple[int, ...]) -> None:
-        have = self._data.shape
-        if have[0] >= count and (not inner or (len(have) > 1 and have[1] >= inner[0])):
-            return
-        rows = max(count, have[0] * 3 // 2) if have[0] < count else have[0]
-        wide = (max(inner[0], have[1] if len(have) > 1 else 0),) if inner else have[1:]
-        self._data = _grown(self._data, (rows, *wide))
-        if self._error is not None:
-            self._error = _grown(self._error, (rows, *wide))
-
-    def _put(self, into: Array, slots: Array, values: Array) -> None:
-        if into.ndim == 1:
-            into[slots] = values
-        else:
-            into[slots, : values.shape[1]] = values
-
-    def _put_errors(self, slots: Array, error: Mask | None, shape: tuple[int, ...]) -> None:
-        if error is None:
-            if self._error is not None:
-                self._error[slots] = False
-            return
-        if self._error is None:
-            self._error = np.zeros(self._data.shape, np.bool_)
-        self._put(self._error, slots, np.broadcast_to(widened(error, len(shape)), shape))
-
-    def _own(self, vector: Vector) -> Array:
-        """Give the data in this store's unit or domain."""
-        if self.kind is Kind.QUANTITY:
-            return self._in_own_unit(vector)
-        if self.kind is Kind.ANY:
-            codes = np.array([self._code(value) for value in vector.domain], np.int64)
-            return codes[vector.data]
-        return vector.data
-
-    def _in_own_unit(self, vector: Vector) -> Array:
-        if vector.scale < self._scale:
-            own = Vector(Kind.QUANTITY, self._data, None, self._scale)
-            self._data, self._scale = in_unit(own, vector.scale).copy(), vector.scale
-        data = in_unit(vector, self._scale)
-        if data.dtype == object and self._data.dtype != object:
-            self._data = self._data.astype(object)
-        return data
-
-    def _code(self, value: Any) -> int:
-        key = frozen(value) if value is not FAILED else FAILED
-        code = self._codes.get(key)
-        if code is None:
-            code = self._codes[key] = len(self._domain)
-            self._domain.append(value)
-        return code
-
-    def _compact(self, count: int) -> None:
-        """Forget the values that are nowhere any more."""
-        kept, inverse = np.unique(self._data[:count], return_inverse=True)
-        values = [self._domain[code] for code in kept.tolist()]
-        self._domain, self._codes = Domain(), {}
-        codes = np.array([self._code(value) for value in values], np.int64)
-        self._data = np.zeros(self._data.shape, np.int64)
-        self._data[:count] = codes[inverse.reshape(self._data[:count].shape)]
+    def column(self, part: Part, rows: Array) -> tuple[Value, int]:
+        """Give a column."""
+        return self._columns.column(part, self._state, self._bindings, rows)
 
 
-def _grown(array: Array, shape: tuple[int, ...]) -> Array:
-    """Give an array with more room, and zeros there; one without a second axis may get one."""
-    made = np.zeros(shape, array.dtype)
-    if array.size:
-        made[tuple(slice(size) for size in array.shape)] = array
-    return made
+def evaluate_constant(part: Part, bindings: Mapping[str, Any]) -> tuple[Vector, int]:
+    """Compute a part that does not read the row, and say what work that was.
+
+    Raises:
+        Unvectorised: a limit is reached.
+    """
+    frame = part.program.frame(bindings)
+    try:
+        value = part.program.run(frame)
+    except LimitExceeded:
+        raise Unvectorised("a limit is reached") from None
+    except EvaluationError:
+        return failed_as(kind_of(part.type)), MAX_WORK - frame[0]
+    return constant(value, part.type), MAX_WORK - frame[0]
 
 
-class ListStore:
-    """A list of objects for each place, with their fields as padded rows when asked for."""
-
-    def __init__(self) -> None:
-        self._lists: list[list[Any]] = []
-        self._sizes: Array = np.zeros(0, np.int64)
-        self._error: Mask = np.zeros(0, np.bool_)
-        self._codes: Array = np.zeros(0, np.int64)
-        self._numbers: dict[Key, int] = {}
-        self._next = 0
-        self._fields: dict[tuple[str, Kind], Store] = {}
-
-    def put(self, slots: Array, lists: Sequence[Any], count: int) -> None:
-        """Set the lists at some of `count` places; `FAILED` stands for an error."""
-        if len(self._sizes) < count:
-            self._sizes = _grown(self._sizes, (count,))
-            self._error = _grown(self._error, (count,))
-            self._codes = _grown(self._codes, (count,))
-            self._lists.extend([] for _ in range(count - len(self._lists)))
-        for slot, items in zip(slots.tolist(), lists, strict=True):
-            self._error[slot] = items is FAILED
-            self._lists[slot] = [] if items is FAILED else items
-            self._sizes[slot] = len(self._lists[slot])
-            self._codes[slot] = self._number(items)
-        for (name, kind), store in self._fields.items():
-            self._fill(store, name, kind, slots)
-
-    def codes(self, slots: Array) -> Array:
-        """Give numbers that are equal for lists that nothing can tell apart."""
-        return self._codes[slots]
-
-    def take(self, slots: Array) -> ListVector:
-        """Give the lists at some places."""
-        sizes = self._sizes[slots]
-        longest = int(sizes.max(initial=0))
-        at = np.arange(longest)
-        valid = None if np.all(sizes == longest) else at < sizes[:, None]
-        lists = [self._lists[slot] for slot in slots.tolist()]
-        codes = np.arange(len(lists) * longest).reshape(len(lists), longest)
-        elements = Vector(Kind.ANY, codes, None, 1, Padded(lists, longest))
-        error = self._error[slots] if self._error[slots].any() else None
-        return ListVector(
-            1, elements, valid, longest, error, lambda n, k: self._field(n, k, slots, longest)
-        )
-
-    def _number(self, items: Any) -> int:
-        """Give the contents of a list a number. Numbers only grow, so what is forgotten is new."""
-        key = -1 if items is FAILED else tuple(map(contents, items))
-        number = self._numbers.get(key)
-        if number is None:
-            if len(self._numbers) > 4 * len(self._lists) + 4096:
-                self._numbers.clear()
-            self._next += 1
-            number = self._numbers[key] = self._next
-        return number
-
-    def _field(self, name: str, kind: Kind, slots: Array, longest: int) -> Vector | None:
-        if kind is Kind.ANY:
-            return None
-        store = self._fields.get((name, kind))
-        if store is None:
-            store = self._fields[name, kind] = Store(kind)
-            self._fill(store, name, kind, np.arange(len(self._lists)))
-        whole = store.take(slots)
-        error = None if whole.error is None else whole.error[:, :longest]
-        return Vector(kind, whole.data[:, :longest], error, whole.scale, whole.domain)
-
-    def _fill(self, store: Store, name: str, kind: Kind, slots: Array) -> None:
-        lists = [self._lists[slot] for slot in slots.tolist()]
-        longest = max(1, *(len(items) for items in lists)) if lists else 1
-        filler = from_values([], kind)
-        values = [getattr(item, name) for items in lists for item in items]
-        made = from_values(values, kind) if values else filler
-        if made.kind is not kind:
-            raise Unvectorised(f"the field {name} is not {kind.value} everywhere")
-        data = np.zeros((len(lists), longest), made.data.dtype)
-        sizes = np.array([len(items) for items in lists], np.int64)
-        data[np.arange(longest) < sizes[:, None]] = made.data
-        store.put(slots, Vector(kind, data, None, made.scale), len(self._lists))
+def failed_as(kind: Kind) -> Vector:
+    """Give the vector of one error, of a kind."""
+    if kind is Kind.ANY:
+        return failed()
+    made = from_values([FAILED], kind)
+    error = np.ones((), np.bool_)
+    return Vector(kind, made.data.reshape(()), error, made.scale, made.domain)
 
 
-class Padded(Sequence[Any]):
-    """The objects of some lists by their places in a padded table; the places between have none."""
+def over_rows(value: Vector, count: int) -> Vector:
+    """Give a value the axis of rows in full."""
+    data = np.broadcast_to(value.data, (count,))
+    error = None if value.error is None else np.broadcast_to(value.error, (count,))
+    return Vector(value.kind, data, error, value.scale, value.domain)
 
-    def __init__(self, lists: Sequence[Sequence[Any]], width: int) -> None:
-        self._lists = lists
-        self._width = width
 
-    def __len__(self) -> int:
-        return max(1, len(self._lists) * self._width)
-
-    def __getitem__(self, at: Any) -> Any:
-        row, place = divmod(at, self._width) if self._width else (0, 0)
-        items: Sequence[Any] = self._lists[row] if row < len(self._lists) else ()
-        return items[place] if place < len(items) else FAILED
-
-    def __iter__(self) -> Iterator[Any]:
-        return (self[at] for at in range(len(self)))
+def is_even(vector: Vector) -> bool:
+    """Say whether it is one value, or one error, for all rows."""
+    return not vector.axes and (vector.error is None or not vector.error.ndim)
 
 
 def row_values(

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from policyd.policy.decide import RuleForPod, reason_texts
-from policyd.policy.kernel.columns import State
+from policyd.policy.kernel.columns import Columns, over_rows
 from policyd.policy.kernel.scoring import Weighted, weigh
-from policyd.policy.kernel.tables import Columns, Kernel, over_rows
+from policyd.policy.kernel.state import State
+from policyd.policy.kernel.tables import Kernel
 from policyd.policy.kernel.vector import Array, Kind, Mask, Vector
 from policyd.policy.ruleset import Expression, Rule
 

@@ -10,9 +10,10 @@ from policyd.language.errors import EvaluationError
 from policyd.language.printer import print_expression
 from policyd.language.types import BOOL, DOUBLE, INT, QUANTITY, STRING, list_of
 from policyd.model.journal import Journal
-from policyd.policy.kernel.columns import State
+from policyd.policy.kernel.columns import Columns
 from policyd.policy.kernel.keys import frozen
-from policyd.policy.kernel.tables import Columns, Kernel
+from policyd.policy.kernel.state import State
+from policyd.policy.kernel.tables import Kernel
 from policyd.policy.kernel.vector import FAILED, Kind
 from policyd.values.quantity import Quantity
 from tests.language.typed_strategies import Pool, expressions

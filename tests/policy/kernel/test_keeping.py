@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from policyd.policy.kernel.columns import Store
+from policyd.policy.kernel.columns import alike
+from policyd.policy.kernel.kept import Kept
 from policyd.policy.kernel.keys import Facts, Same, frozen
-from policyd.policy.kernel.tables import Kept, Pace, alike
+from policyd.policy.kernel.pace import Pace
+from policyd.policy.kernel.stores import Store
 from policyd.policy.kernel.vector import FAILED, Kind, Unvectorised, from_values, to_values
 from policyd.values.maps import TotalMap
 from policyd.values.numbers import Uint
