@@ -126,6 +126,11 @@ fuzz: $(VENV)/fuzz.stamp ## long: every fuzz target for FUZZ_SECONDS each, then 
 fuzz-quick: $(VENV)/fuzz.stamp ## every fuzz target, a minute in all, as CI runs it
 	$(BIN)/python fuzz/run.py --seconds 12
 
+.PHONY: fuzz-parity
+fuzz-parity: $(VENV)/dev.stamp ## until stopped: random scenarios, by policyd and by kube-scheduler
+	while HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -q --timeout 0 $(ARGS) \
+	  tests/parity/test_live_oracle.py; do :; done
+
 FUZZ_SECONDS ?= 600
 
 # --- making things --------------------------------------------------------------------------
