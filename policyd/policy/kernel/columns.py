@@ -12,9 +12,9 @@ import numpy as np
 from policyd.language.errors import EvaluationError, LimitExceeded
 from policyd.language.limits import MAX_WORK
 from policyd.language.program import Program
+from policyd.policy.kernel.batch import Batch, Part, Step
 from policyd.policy.kernel.kept import Kept
 from policyd.policy.kernel.keys import Key
-from policyd.policy.kernel.plan import Batch, Part, Step
 from policyd.policy.kernel.state import State
 from policyd.policy.kernel.stores import ListStore, Store
 from policyd.policy.kernel.vector import (

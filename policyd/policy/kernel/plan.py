@@ -6,112 +6,38 @@ part is left to the interpreter where it is cheap there (a column without a macr
 expression where some part has no form over arrays.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, Final, Protocol, assert_never
-
-import numpy as np
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Final, assert_never
 
 from policyd.language import typed as ir
 from policyd.language.access import find_field, find_item, has_field, index_value, select_field
 from policyd.language.checked import Checked
-from policyd.language.dispatch import Dispatcher, is_settled
+from policyd.language.dispatch import is_settled
 from policyd.language.interpreter import plan as plan_rows
-from policyd.language.limits import MAX_LIST, MAX_WORK
-from policyd.language.loops import turn_size
-from policyd.language.program import Program
 from policyd.language.reads import reads
 from policyd.language.types import DYN, Type
 from policyd.language.types import Kind as TypeKind
-from policyd.policy.kernel import lists, numeric
+from policyd.policy.kernel import lists
+from policyd.policy.kernel.batch import Batch, Part, Step, condition, scalar
+from policyd.policy.kernel.calls import NATIVE, general
 from policyd.policy.kernel.keys import Facts, Key, frozen
+from policyd.policy.kernel.macros import Macro
 from policyd.policy.kernel.vector import (
     Answers,
-    Array,
     Domain,
     Kind,
-    ListVector,
     Unvectorised,
     Value,
     Vector,
     constant,
     elementwise,
-    from_values,
     kind_of,
     to_values,
 )
 from policyd.values.optional import Optional
 
-Step = Callable[["Batch"], Value]
-
 _ANY: Final = Kind.ANY
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Part:
-    """A part of an expression that is kept by itself: a constant, or a column.
-
-    `step` computes it over arrays; without it the interpreter does, row by row. `signature` is
-    equal for parts with the same meaning. `outside` gives the key of what is read beside the
-    row, `reads` are the paths of the row.
-    """
-
-    program: Program
-    type: Type
-    signature: int
-    outside: Facts
-    reads: frozenset[str]
-    step: Step | None = None
-    columns: tuple["Part", ...] = ()  # those that the step is made of
-
-    @property
-    def is_list(self) -> bool:
-        """Say whether it is a list of objects, whose fields are columns of their own."""
-        return self.type.kind is TypeKind.LIST and self.type.params[0].kind is TypeKind.OBJECT
-
-
-class Source(Protocol):
-    """Where a batch has constants and columns from."""
-
-    def constant(self, part: Part) -> tuple[Value, int]:
-        """Give the value of a constant, and the work of computing it."""
-        ...
-
-    def column(self, part: Part, rows: Array) -> tuple[Value, int]:
-        """Give the values of a column at some rows, and the most work of one of them."""
-        ...
-
-    def kept(self, key: Key, make: Callable[[], tuple[Value, int]]) -> tuple[Value, int]:
-        """Give what was made for a key before, or make it."""
-        ...
-
-
-@dataclass(slots=True)
-class Batch:
-    """The evaluation of one expression over some rows.
-
-    `work` bounds from above what the interpreter would count for any of the rows; `turns` is how
-    often the part that is being computed is gone through.
-    """
-
-    source: Source
-    rows: Array
-    given: Mapping[str, Vector] = field(default_factory=dict)
-    slots: dict[int, Value] = field(default_factory=dict)
-    fields: dict[int, Any] = field(default_factory=dict)
-    axes: int = 1
-    turns: int = 1
-    work: int = 0
-
-    def charge(self, units: int) -> None:
-        """Count work of the part that is being computed.
-
-        Raises:
-            Unvectorised: the interpreter might reach its limit.
-        """
-        self.work += self.turns * units
-        if self.work > MAX_WORK:
-            raise Unvectorised("the interpreter might find it too much work")
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +242,7 @@ class Planner:
         operand = self.plan(node.operand)
         compute, result = _selection(node, name, kind)
         answers = Answers()
-        return lambda batch: elementwise(compute, [_scalar(operand(batch))], result, answers)
+        return lambda batch: elementwise(compute, [scalar(operand(batch))], result, answers)
 
     def _field_of_element(self, slot: int, node: ir.Field) -> Step:
         name, kind = node.name, kind_of(node.type)
@@ -328,7 +254,7 @@ class Planner:
             found: Vector | None = columns(name, kind) if columns is not None else None
             if found is not None:
                 return found
-            return elementwise(compute, [_scalar(batch.slots[slot])], result, answers)
+            return elementwise(compute, [scalar(batch.slots[slot])], result, answers)
 
         return select
 
@@ -340,7 +266,7 @@ class Planner:
 
         def item(batch: Batch) -> Value:
             batch.charge(1)
-            args = [_scalar(operand(batch)), _scalar(index(batch))]
+            args = [scalar(operand(batch)), scalar(index(batch))]
             return elementwise(compute, args, kind, answers)
 
         return item
@@ -351,11 +277,11 @@ class Planner:
         args = [self.plan(arg) for arg in node.args]
         types = tuple(arg.type for arg in node.args)
         settled = is_settled(node.overloads, types)
-        general = _general(node, settled)
+        by_values = general(node, settled)
         if settled is None:
-            return lambda batch: general(batch, [_scalar(arg(batch)) for arg in args])
+            return lambda batch: by_values(batch, [scalar(arg(batch)) for arg in args])
         id_ = node.overloads[0].id
-        native = _NATIVE.get(id_)
+        native = NATIVE.get(id_)
 
         def call(batch: Batch) -> Value:
             values = [arg(batch) for arg in args]
@@ -363,7 +289,7 @@ class Planner:
                 found = native(batch, values)
                 if found is not None:
                     return found
-            return general(batch, [_scalar(value) for value in values])
+            return by_values(batch, [scalar(value) for value in values])
 
         return call
 
@@ -378,10 +304,10 @@ class Planner:
         optional, answers = self.plan(first), Answers()
 
         def choose(batch: Batch) -> Value:
-            alternative = _scalar(instead(batch))
+            alternative = scalar(instead(batch))
             if alternative.error is not None:
                 raise Unvectorised("an alternative that fails where it may not be needed")
-            return elementwise(_present, [_scalar(optional(batch)), alternative], kind, answers)
+            return elementwise(_present, [scalar(optional(batch)), alternative], kind, answers)
 
         return choose
 
@@ -392,7 +318,7 @@ class Planner:
         target, body = self.plan(node.target), self.plan(node.body)
 
         def choose(batch: Batch) -> Value:
-            found = to_values(_scalar(target(batch)), ())[0]
+            found = to_values(scalar(target(batch)), ())[0]
             if found.__class__ is not Optional:
                 raise Unvectorised("no optional, or none that can be computed")
             if not found.present:
@@ -410,7 +336,7 @@ class Planner:
         def junction(batch: Batch) -> Value:
             values = []
             for part in parts:
-                value = _bool(part(batch))
+                value = condition(part(batch))
                 if not value.axes and value.error is None and bool(value.data) is deciding:
                     return value
                 values.append(value)
@@ -419,14 +345,14 @@ class Planner:
         return junction
 
     def _choice(self, node: ir.Choice) -> Step:
-        condition = self.plan(node.condition)
+        tested = self.plan(node.condition)
         then, otherwise = self.plan(node.then), self.plan(node.otherwise)
 
         def choose(batch: Batch) -> Value:
-            test = _bool(condition(batch))
+            test = condition(tested(batch))
             if not test.axes and test.error is None:
                 return then(batch) if test.data else otherwise(batch)
-            return lists.chosen(test, _scalar(then(batch)), _scalar(otherwise(batch)))
+            return lists.chosen(test, scalar(then(batch)), scalar(otherwise(batch)))
 
         return choose
 
@@ -434,14 +360,14 @@ class Planner:
         if node.optional:
             raise Unvectorised("elements that may be absent")
         parts = [self.plan(element) for element in node.elements]
-        return lambda batch: lists.stacked([_scalar(part(batch)) for part in parts])
+        return lambda batch: lists.stacked([scalar(part(batch)) for part in parts])
 
     def _loop(self, node: ir.Loop) -> Step:
         if node.kind in ("map", "entries"):
             raise Unvectorised("maps are not made over arrays")
         if node.range.type.kind not in (TypeKind.LIST, TypeKind.MAP):
             raise Unvectorised("what a macro goes over is not known")
-        return _Loop(self, node).run
+        return Macro(self, node).run
 
     # --- what a node depends on ---
 
@@ -531,116 +457,10 @@ def _selection(node: ir.Field, name: str, kind: Kind) -> tuple[Callable[[Any], A
     return (lambda value: select_field(value, name)), kind
 
 
-# --- values of steps as what is needed ---
-
-
-def _scalar(value: Value) -> Vector:
-    if isinstance(value, ListVector):
-        return lists.whole(value)
-    return value
-
-
 def _present(optional: Any, other: Any) -> Any:
     if optional.__class__ is not Optional:
         raise Unvectorised("no optional")
     return optional.value if optional.present else other
-
-
-def _bool(value: Value) -> Vector:
-    if isinstance(value, ListVector) or value.kind is not Kind.BOOL:
-        raise Unvectorised("a condition that is no bool")
-    return value
-
-
-# --- calls ---
-
-_General = Callable[[Batch, Sequence[Vector]], Vector]
-
-
-def _general(node: ir.Apply, settled: Callable[..., Any] | None) -> _General:
-    """Call the function itself, for each combination of values that occurs."""
-    kind, answers = kind_of(node.type), Answers()
-    costs = any(overload.cost is not None for overload in node.overloads)
-    dispatcher = Dispatcher(node.name, node.overloads)
-    most = 0  # the highest cost of all calls so far: answers that are kept have cost it too
-
-    def compute(*values: Any) -> Any:
-        nonlocal most
-        if settled is not None and not costs:
-            return settled(*values)
-        overload = node.overloads[0] if settled is not None else dispatcher.choose(values)
-        if overload.cost is not None:
-            most = max(most, overload.cost(*values))
-        return overload.implementation(*values)
-
-    def call(batch: Batch, args: Sequence[Vector]) -> Vector:
-        found = elementwise(compute, args, kind, answers)
-        if most:
-            batch.charge(most)
-        return found
-
-    return call
-
-
-_Native = Callable[[Batch, Sequence[Value]], Vector | None]
-
-
-def _numeric(kernel: numeric.Kernel) -> _Native:
-    def native(_: Batch, args: Sequence[Value]) -> Vector | None:
-        vectors = [arg for arg in args if isinstance(arg, Vector) and arg.kind is not _ANY]
-        return kernel(*vectors) if len(vectors) == len(args) else None
-
-    return native
-
-
-def _equality(*, negated: bool) -> _Native:
-    def native(_: Batch, args: Sequence[Value]) -> Vector | None:
-        left, right = args
-        if isinstance(left, ListVector) or isinstance(right, ListVector):
-            return None
-        found = numeric.equal(left, right)
-        return numeric.logical_not(found) if found is not None and negated else found
-
-    return native
-
-
-def _of_list(compute: Callable[[ListVector], Vector]) -> _Native:
-    def native(batch: Batch, args: Sequence[Value]) -> Vector | None:
-        (items,) = args
-        if not isinstance(items, ListVector):
-            return None
-        batch.charge(items.size)
-        return compute(items)
-
-    return native
-
-
-def _membership(batch: Batch, args: Sequence[Value]) -> Vector | None:
-    value, items = args
-    if not isinstance(items, ListVector) or isinstance(value, ListVector):
-        return None
-    batch.charge(2 * items.size)
-    return lists.contains(value, items) if value.kind is not _ANY else None
-
-
-def _natives() -> Iterator[tuple[str, _Native]]:
-    for id_, kernel in numeric.KERNELS.items():
-        yield id_, _numeric(kernel)
-    yield "equals", _equality(negated=False)
-    yield "not_equals", _equality(negated=True)
-    yield "size_list", _of_list(lists.size)
-    yield "list_size", _of_list(lists.size)
-    yield "in_list", _membership
-    for kind in ("int", "double", "quantity"):
-        yield f"list_{kind}_sum_{kind}", _of_list(lists.summed)
-        yield f"list_{kind}_min_{kind}", _of_list(lambda it: lists.extreme(it, least=True))
-        yield f"list_{kind}_max_{kind}", _of_list(lambda it: lists.extreme(it, least=False))
-
-
-_NATIVE: Final[Mapping[str, _Native]] = dict(_natives())
-
-
-# --- macros ---
 
 
 def _staying(value: Value) -> Value:
@@ -649,83 +469,3 @@ def _staying(value: Value) -> Value:
         domain = Domain(value.domain)
         return Vector(value.kind, value.data, value.error, value.scale, domain)
     return value
-
-
-class _Loop:
-    """A macro: evaluates what it goes over, then its body along one more axis."""
-
-    def __init__(self, planner: Planner, node: ir.Loop) -> None:
-        self._kind = node.kind
-        self._slots = node.slots
-        self._range = planner.plan(node.range)
-        self._element = kind_of(node.range.type.params[0])  # of a map its keys
-        if planner.is_constant(node.range):
-            planner.even(node.slots)
-        self._keep = None if node.keep is None else planner.plan(node.keep)
-        self._body = None if node.body is None else planner.plan(node.body)
-        self._size = turn_size(node)
-        self._values = (
-            kind_of(node.range.type.params[1])
-            if len(node.slots) == 2 and node.range.type.kind is TypeKind.MAP
-            else None
-        )
-        result = node.type.params[0] if node.type.params else node.type
-        self._nothing = from_values([], kind_of(result))
-
-    def run(self, batch: Batch) -> Value:
-        """Evaluate it."""
-        items = self._items(batch)
-        if not items.size:
-            return self._of_nothing(items)
-        batch.charge(items.size * self._size)
-        axes, turns = batch.axes, batch.turns
-        batch.axes, batch.turns = axes + 1, turns * max(1, items.size)
-        try:
-            return self._over(batch, items)
-        finally:
-            batch.axes, batch.turns = axes, turns
-
-    def _of_nothing(self, items: ListVector) -> Value:
-        """Give what comes of empty lists, whatever the body is."""
-        if self._kind == "list":
-            made = ListVector(0, self._nothing, None, 0).lifted(items.axes)
-            return ListVector(items.axes, made.elements, None, 0, items.error)
-        return Vector(Kind.BOOL, np.asarray(self._kind == "all"), items.error)
-
-    def _items(self, batch: Batch) -> ListVector:
-        found = self._range(batch)
-        if self._values is not None:
-            return self._entries(_scalar(found), batch)
-        if isinstance(found, Vector):
-            found = lists.spread(found, self._element)
-        if found.size > MAX_LIST:
-            raise Unvectorised("a list that long")
-        return found.lifted(batch.axes)
-
-    def _entries(self, maps: Vector, batch: Batch) -> ListVector:
-        """Give the keys of maps, and keep the values for the second variable."""
-        if self._values is None:
-            raise Unvectorised("no maps")
-        values = lists.spread(maps, self._values, values=True).lifted(batch.axes)
-        batch.slots[self._slots[1]] = values.elements
-        batch.fields[self._slots[1]] = None
-        return lists.spread(maps, self._element).lifted(batch.axes)
-
-    def _over(self, batch: Batch, items: ListVector) -> Value:
-        element = self._slots[-1] if self._values is None else self._slots[0]
-        batch.slots[element] = items.elements
-        batch.fields[element] = items.fields
-        if len(self._slots) == 2 and self._values is None:
-            batch.slots[self._slots[0]] = lists.positions(items)
-        if self._keep is not None:
-            items = lists.filtered(items, _bool(self._keep(batch)))
-        if self._body is None:
-            return items
-        body = self._body(batch)
-        match self._kind:
-            case "all" | "exists":
-                return lists.quantified(items, _bool(body), deciding=self._kind == "exists")
-            case "exists_one":
-                return lists.counted_once(items, _bool(body))
-            case _:
-                return lists.collected(items, _scalar(body))

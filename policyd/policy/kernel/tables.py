@@ -14,6 +14,7 @@ import numpy as np
 from policyd.language.checked import Checked
 from policyd.language.errors import EvaluationError
 from policyd.language.program import Program
+from policyd.policy.kernel.batch import Step
 from policyd.policy.kernel.columns import (
     CHUNK,
     CHUNK_OF_LOOPS,
@@ -27,7 +28,7 @@ from policyd.policy.kernel.kept import Kept
 from policyd.policy.kernel.keys import Key
 from policyd.policy.kernel.numbers import number, numbers, score_kind
 from policyd.policy.kernel.pace import Pace
-from policyd.policy.kernel.plan import Planner, Step, has_loops
+from policyd.policy.kernel.plan import Planner, has_loops
 from policyd.policy.kernel.state import State
 from policyd.policy.kernel.stores import Store
 from policyd.policy.kernel.vector import (
