@@ -79,3 +79,28 @@ def fields_at(steps: tuple[str | int, ...]) -> tuple[str, ...]:
     elif "cluster" in names:
         form = ClusterForm
     return form.__struct_encode_fields__
+
+
+_EXAMPLES: Final = {
+    "rules": "rules: gpu.expr",
+    "cluster": "cluster: sample`, `cluster: dump.yaml` or `cluster: {nodes: […], pods: […]}",
+    "set": "set: {reserve: 0.2}",
+    "now": 'now: "2026-06-01T12:00:00Z"',
+    "name": "name: a pod without GPUs stays off GPU nodes",
+    "pod": "pod: pod.yaml` or `pod: {spec: {…}}",
+    "fits": "fits: true`, `fits: [ant]` or `fits: {ant: true, bee: false}",
+    "rejected": 'rejected: {ant: "Insufficient cpu"}` or `rejected: {ant: {rule: fit}}',
+    "scores": "scores: {pack: {ant: 100, bee: null}}",
+    "totals": "totals: {ant: 250}",
+    "order": "order: [ant, bee]",
+    "node": "node: ant` or `node: null",
+    "devices": "devices: {nvidia.com/gpu: [0, 1]}",
+    "expect": "expect: {fits: true}",
+    "tests": "tests: [{name: …, pod: …, expect: …}]",
+}
+
+
+def example_of(steps: tuple[str | int, ...]) -> str:
+    """Say how the field that a place is in is written, if it is one of the file's own."""
+    known = next((step for step in reversed(steps) if step in _EXAMPLES), "tests")
+    return f"write it as in `{_EXAMPLES[str(known)]}`"

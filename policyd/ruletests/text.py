@@ -3,21 +3,25 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from policyd.language.suggest import closest
 from policyd.model.documents import Source
-from policyd.model.faults import ObjectError, decode_part
 from policyd.model.places import Place, Problem
 from policyd.model.yaml_reader import Step, YamlError, read_yaml
-from policyd.ruletests.form import FileForm, fields_at
+from policyd.ruletests.form import FileForm, example_of, fields_at
 
 MAX_BYTES: Final = 1024 * 1024
 """The largest file of tests; larger clusters belong into files of their own."""
 
-_FIELD: Final = re.compile(r"unknown field `([^`]*)`")
+_AT: Final = " - at `$"
+_STEP: Final = re.compile(r"\.(\w+)|\[([0-9]+)\]|(\[\.\.\.\])")
+_MISSING: Final = re.compile(r"missing required field `([^`]*)`")
+_UNKNOWN: Final = re.compile(r"unknown field `(.*)`$", re.DOTALL)
+_TYPES: Final = re.compile(r"`(\w+(?: \| \w+)*)`")
+_NAMES: Final = {"str": "string", "array": "list", "object": "map", "float": "double"}
 
 
 class UnusableError(Exception):
@@ -80,19 +84,74 @@ def decode_text(text: SuiteText) -> FileForm:
     if len(documents) != 1:
         cause = f"a file of tests is one document, and this has {len(documents)}"
         raise UnusableError(Problem(Place(text.name), cause, "begin with `tests:`"))
+    fault = _fault(documents[0])
+    if fault is not None:
+        raise UnusableError(_problem(text, fault, _path(documents[0], fault)))
+    return msgspec.convert(documents[0], FileForm)
+
+
+# --- what is of another shape ---
+
+
+def _fault(document: Any) -> str | None:
+    """Give what the decoder says about a document, if anything."""
     try:
-        return decode_part(msgspec.json.encode(documents[0]), FileForm)
-    except ObjectError as error:
-        raise UnusableError(_problem(text, error)) from None
+        msgspec.convert(document, FileForm)
+    except msgspec.ValidationError as error:
+        return str(error)
+    return None
 
 
-def _problem(text: SuiteText, error: ObjectError) -> Problem:
-    """Say where a file is not of its shape, and which field may be meant."""
-    unknown = _FIELD.search(error.cause)
-    if unknown is None:
-        return Problem(text.place(error.path), error.cause, error.remedy)
-    known = fields_at(error.path)
-    near = closest(unknown[1], known)
-    remedy = f"did you mean `{near}`?" if near else f"there are {', '.join(known)}"
-    place = text.place((*error.path, unknown[1]))
-    return Problem(place, f"there is no field `{unknown[1]}` here", remedy)
+def _path(document: Any, fault: str) -> tuple[Step, ...]:
+    """Give the path that a fault names, with the keys of maps, which the decoder writes `[...]`."""
+    path: tuple[Step, ...] = ()
+    for name, at, unknown in _STEP.findall(fault.partition(_AT)[2]):
+        if unknown:
+            key = _culprit(document, path, fault)
+            if key is None:
+                break
+            path = (*path, key)
+        else:
+            path = (*path, int(at) if at else name)
+    return path
+
+
+def _culprit(document: Any, path: tuple[Step, ...], fault: str) -> Step | None:
+    """Find the key in a map that is at fault: the one with which alone the fault is the same."""
+    found = document
+    for step in path:
+        found = found[step]
+    alone = ((key, _with(document, path, {key: found[key]})) for key in found)
+    return next((key for key, made in alone if _fault(made) == fault), None)
+
+
+def _with(document: Any, path: tuple[Step, ...], value: Any) -> Any:
+    """Give a document with another value at a path."""
+    if not path:
+        return value
+    step, *rest = path
+    copy = document.copy()
+    copy[step] = _with(document[step], tuple(rest), value)
+    return copy
+
+
+def _problem(text: SuiteText, fault: str, path: tuple[Step, ...]) -> Problem:
+    """Say where a file is not of its shape, and what would be."""
+    said = fault.partition(_AT)[0]
+    if missing := _MISSING.search(said):
+        cause = f"the field `{missing[1]}` is missing here"
+        return Problem(text.place(path), cause, example_of((missing[1],)))
+    if unknown := _UNKNOWN.search(said):
+        known = fields_at(path)
+        near = closest(unknown[1], known)
+        remedy = f"did you mean `{near}`?" if near else f"there are {', '.join(known)}"
+        place = text.place((*path, unknown[1]))
+        return Problem(place, f"there is no field `{unknown[1]}` here", remedy)
+    cause = _TYPES.sub(_in_words, said)
+    return Problem(text.place(path), cause[:1].lower() + cause[1:], example_of(path))
+
+
+def _in_words(types: re.Match[str]) -> str:
+    """Name the types of which a value is to be one, in the words of the language."""
+    *others, last = [_NAMES.get(name, name) for name in types[1].split(" | ")]
+    return f"{', '.join(others)} or {last}" if others else last
