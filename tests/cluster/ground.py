@@ -18,7 +18,7 @@ from tests.shared import ROOT
 
 FIT = ROOT / "rules" / "fit.expr"
 
-PATIENCE = 60.0  # seconds that only a failure needs
+PATIENCE = 240.0  # seconds that only a failure needs
 _PAUSE = 0.02  # between two looks, to leave the processor to what is looked at
 
 

@@ -6,7 +6,9 @@ away twice, or is never given back, shows.
 
 import pytest
 
-from tests.cluster.ground import all_placed, condition, deciding, place
+from tests.cluster.ground import PATIENCE, all_placed, condition, deciding, place
+
+pytestmark = pytest.mark.timeout(300)
 
 BINDING = "/binding"
 
@@ -31,7 +33,7 @@ def test_a_node_that_is_deleted_between_decision_and_bind_takes_no_other_pod(gro
     ant = ground.add_node("ant", cpu="1")
     bind = proxy.meet("POST", bind_of("web"), holds=True)
     ground.add_pod("web")
-    assert bind.arrived.wait(60)
+    assert bind.arrived.wait(PATIENCE)
     ground.remove_node(ant)
     bind.go.set()
     # The API server binds to any name: what it answers counts, until somebody deletes the pod.
@@ -50,7 +52,7 @@ def test_a_pod_that_is_deleted_while_it_is_bound_gives_its_place_back(ground, pr
     ant = ground.add_node("ant", cpu="1")
     bind = proxy.meet("POST", bind_of("web"), holds=True)
     ground.add_pod("web")
-    assert bind.arrived.wait(60)
+    assert bind.arrived.wait(PATIENCE)
     ground.remove_pod("web")
     bind.go.set()
     ground.add_pod("next")
@@ -63,7 +65,7 @@ def test_a_pod_of_the_same_name_is_not_bound_by_the_decision_for_the_one_before(
     ant = ground.add_node("ant", cpu="1")
     bind = proxy.meet("POST", bind_of("web"), holds=True)
     before = ground.add_pod("web")
-    assert bind.arrived.wait(60)
+    assert bind.arrived.wait(PATIENCE)
     ground.remove_pod("web")
     after = ground.add_pod("web", cpu="2")  # which does not fit where the one before did
     bind.go.set()
@@ -93,7 +95,7 @@ def test_a_bind_that_is_answered_by_a_fault_is_made_once(monkeypatch, ground, pr
     with deciding(proxy.connection, ground):
         bind = proxy.meet("POST", bind_of("web"), **FAULTS[fault])
         ground.add_pod("web")
-        assert bind.arrived.wait(60)
+        assert bind.arrived.wait(PATIENCE)
         ground.add_pod("next")
         ground.wait(all_placed)
         ground.add_pod("late")
@@ -109,7 +111,7 @@ def test_a_pod_that_another_bound_meanwhile_counts_where_it_is(ground, proxy):
     ant = ground.add_node("ant", cpu="1")
     bind = proxy.meet("POST", bind_of("web"), holds=True)
     web = ground.add_pod("web")
-    assert bind.arrived.wait(60)
+    assert bind.arrived.wait(PATIENCE)
     bee = ground.add_node("bee", cpu="1")
     target = {"apiVersion": "v1", "kind": "Node", "name": bee}
     body = {"metadata": {"name": "web", "uid": web["metadata"]["uid"]}, "target": target}
