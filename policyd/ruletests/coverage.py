@@ -84,12 +84,10 @@ class Coverage:
         return replace(ruleset, rules=rules, blocks=blocks)
 
     def files(self) -> list[FileCoverage]:
-        """Give what was seen so far, by file."""
+        """Give what was seen so far, by file; a whole comes before its parts."""
+        ordered = sorted(self._points.values(), key=lambda p: (p.span.start, -p.span.end))
         return [
-            FileCoverage(
-                name,
-                tuple(self._points[key] for key in sorted(self._points) if key[0] == name),
-            )
+            FileCoverage(name, tuple(p for p in ordered if p.source.name == name))
             for name in sorted(self._files)
         ]
 

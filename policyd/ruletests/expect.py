@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from msgspec import UNSET
 
@@ -13,7 +13,8 @@ from policyd.model.yaml_reader import Step
 from policyd.policy.decide import NodeVerdict, Rejection, RuleVerdict, Scored, bindings
 from policyd.policy.devices import REASON
 from policyd.policy.explain import Finding, explain
-from policyd.policy.ruleset import Ruleset
+from policyd.policy.parts import Parts, Plans, shown
+from policyd.policy.ruleset import Expression, Ruleset
 from policyd.ruletests.cases import Case
 from policyd.ruletests.form import RejectedForm
 from policyd.ruletests.run import Ruling
@@ -145,8 +146,13 @@ class _Comparison:
             form = given if isinstance(given, RejectedForm) else RejectedForm(reason=given)
             if not self._is_rejected(name, form):
                 expected = f"{name} rejects it{_by(form)}"
+                verdict = self._verdict_of(form.rule, name)
                 yield self._mismatch(
-                    ("rejected", name), expected, self._verdict(name), nodes=[name]
+                    ("rejected", name),
+                    expected,
+                    self._verdict(name),
+                    nodes=[name],
+                    values=self._conditions(verdict, name),
                 )
 
     def scores(self) -> Iterator[Mismatch]:
@@ -173,9 +179,9 @@ class _Comparison:
         for name, wanted in self.expect.totals.items():
             got = self._total(name)
             if _differ(wanted, got):
-                shown = self._verdict(name) if got is None else f"it has {_number(got)}"
+                told = self._verdict(name) if got is None else f"it has {_number(got)}"
                 expected = f"{name} has the total {_number(wanted)}"
-                yield self._mismatch(("totals", name), expected, shown, nodes=[name])
+                yield self._mismatch(("totals", name), expected, told, nodes=[name])
 
     def order(self) -> Iterator[Mismatch]:
         """Compare in which order the nodes that fit come; others may stand between."""
@@ -186,8 +192,8 @@ class _Comparison:
         if got != wanted:
             missing = [self._verdict(name) for name in wanted if name not in got]
             totals = [f"{name} ({_number(self._total(name))})" for name in got]
-            shown = "; ".join([", ".join(totals), *missing] if totals else missing)
-            yield self._mismatch(("order",), ", ".join(wanted), shown, nodes=wanted)
+            told = "; ".join([", ".join(totals), *missing] if totals else missing)
+            yield self._mismatch(("order",), ", ".join(wanted), told, nodes=wanted)
 
     def node(self) -> Iterator[Mismatch]:
         """Compare which node is chosen."""
@@ -220,8 +226,8 @@ class _Comparison:
         values: Sequence[Finding] = (),
     ) -> Mismatch:
         place = self.case.at(*path)
-        shown = tuple(dict.fromkeys(nodes))[:_MOST]
-        return Mismatch(str(path[0]), place, expected, got, shown, tuple(values))
+        concerned = tuple(dict.fromkeys(nodes))[:_MOST]
+        return Mismatch(str(path[0]), place, expected, got, concerned, tuple(values))
 
     def _fits(self, expected: str, nodes: Sequence[str]) -> Mismatch:
         got = f"it fits on {_these(self.feasible)}" if self.feasible else "it fits nowhere"
@@ -268,9 +274,24 @@ class _Comparison:
 
     def _parts(self, verdict: RuleVerdict | None, name: str) -> list[Finding]:
         """Give the parts of a rule's scores on a node, with their values."""
-        if verdict is None or not verdict.applies or not self._on(name):
+        if verdict is None or not self._on(name):
             return []
+        if not verdict.applies:
+            return self._conditions(verdict, name)
         return list(_score_values(self.ruling, verdict, self.ruling.nodes[name], self.case))
+
+    def _conditions(self, verdict: RuleVerdict | None, name: str) -> list[Finding]:
+        """Give why a rule does not reject a node: its `when`, or what it requires and is so."""
+        if verdict is None or verdict.rejections:
+            return []
+        rule = verdict.rule
+        asked = [("require", each.condition) for each in rule.requirements]
+        if not verdict.applies and rule.when is not None:
+            asked = [("when", rule.when)]
+        decision = self.ruling.decision
+        node = self.ruling.nodes[name].node
+        values = {**bindings(decision.ruleset, self.case.pod, self.case.snapshot), "node": node}
+        return [finding for word, part in asked for finding in _condition(word, part, values)]
 
     def _chosen(self, wanted: object, got: str | None) -> str:
         if got is None:
@@ -303,6 +324,13 @@ def _score_values(
         else:
             yield Finding(text, _scale(scored))
         yield from explain(score.value.checked, score.value.program, values)
+
+
+def _condition(word: str, condition: Expression, values: Mapping[str, Any]) -> Iterator[Finding]:
+    """Explain how a condition came out."""
+    parts = Parts(Plans(condition.checked, condition.program), values)
+    yield Finding(f"{word} {condition.text}", shown(parts.value(parts.root)))
+    yield from explain(condition.checked, condition.program, values)
 
 
 def _scale(scored: Scored) -> str:
@@ -339,8 +367,8 @@ def _by(form: RejectedForm) -> str:
 def _these(names: Sequence[str]) -> str:
     """List names, and count what is too much of them."""
     more = len(names) - _MOST
-    shown = ", ".join(names[:_MOST]) or "none"
-    return shown if more <= 0 else f"{shown} and {more:,} more"
+    some = ", ".join(names[:_MOST]) or "none"
+    return some if more <= 0 else f"{some} and {more:,} more"
 
 
 def _taken(devices: Mapping[str, Sequence[int]]) -> str:

@@ -14,6 +14,7 @@ from policyd.language.render import render
 from policyd.language.source import Source
 from policyd.model.manifests import read_bytes
 from policyd.policy.load import examine
+from policyd.ruletests.text import SuiteText, decode_text
 from scripts.example_values import shown
 from tests.docs.console import play
 from tests.docs.pages import WITH_EXAMPLES, read
@@ -23,7 +24,7 @@ LANGUAGES = {
     "expr": "a rule file, which compiles without a finding",
     "cel": "expressions with their values behind an arrow, which are what they evaluate to",
     "console": "commands and what they print, which are run",
-    "yaml": "manifests, which load",
+    "yaml": "manifests, which load, or tests of rules, which decode",
     "json": "data, which can be read as JSON",
     "csv": "data, which the commands around it read",
     "sh": "commands that set up or measure, which are not run here: see `NOT_RUN`",
@@ -115,10 +116,21 @@ def test_commands_print_what_is_shown(page, tmp_path):
 
 
 def test_manifests_load():
-    for block in (each for each in BLOCKS if each.language == "yaml"):
+    for block in (each for each in BLOCKS if each.language == "yaml" and not _is_of_tests(each)):
         loaded = read_bytes(block.text.encode(), str(block))
         assert loaded.documents or loaded.notes, block
         assert not loaded.problems, block
+
+
+def _is_of_tests(block):
+    return block.attributes.get("title", "").endswith(".test.yaml")
+
+
+def test_tests_of_rules_are_of_the_shape_of_such():
+    shown = [block for block in BLOCKS if block.language == "yaml" and _is_of_tests(block)]
+    assert shown
+    for block in shown:
+        decode_text(SuiteText(str(block), block.text))
 
 
 def test_data_is_json():
