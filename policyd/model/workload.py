@@ -61,7 +61,7 @@ class Workload:
 
     @cached_property
     def shapes(self) -> list[Shape]:
-        """The most frequent shapes, the most frequent first; of equal ones the one that asks for more."""
+        """The most frequent shapes, those first; of equal ones the one that asks for more."""
         counts = Counter(_key(pod) for pod in self._pods if not pod.is_finished)
         wanted, covered = COVERED * counts.total(), 0
         kept: list[tuple[_Key, int]] = []
