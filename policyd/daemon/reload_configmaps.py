@@ -84,9 +84,15 @@ def _accepted(outcome: Outcome) -> str:
 def _refused(outcome: Outcome, refusal: Refusal, name: str) -> str:
     """Say why, with file, line and message, and what is in force instead."""
     faults = refusal.faults_of(name) or refusal.faults
-    lines = [str(fault) for fault in faults[:_FAULTS_SHOWN]]
+    lines = [_line(fault) for fault in faults[:_FAULTS_SHOWN]]
     if len(faults) > _FAULTS_SHOWN:
         lines.append(f"and {len(faults) - _FAULTS_SHOWN} more errors")
     ruleset = outcome.state.ruleset
     kept = f"{ruleset.hash} stays in force" if ruleset is not None else "no rules are in force"
     return "\n".join([*lines, f"{kept} for {outcome.profile}"])
+
+
+def _line(fault: Fault) -> str:
+    """Give a reason with its notes, which say where a name is defined that is defined twice."""
+    notes = fault.diagnostic.notes if fault.diagnostic is not None else ()
+    return "; ".join([str(fault), *notes])
