@@ -156,7 +156,8 @@ class Ground:
 
     def clear(self):
         """Remove what others could meet."""
-        self.api.delete(self.pods)
+        while self.api.get(self.pods, limit=1)["items"]:
+            self.api.delete(self.pods, limit=200)  # in parts, which a busy server has in time
         self.api.delete("/api/v1/nodes", labelSelector=f"ground={self.name}")
 
 
