@@ -59,7 +59,7 @@ class Batch:
     """The evaluation of one expression over some rows.
 
     `work` bounds from above what the interpreter would count for any of the rows; `turns` is how
-    often the part that is being computed is gone through.
+    often the part that is being computed is gone through, and `most` the most turns of any part.
     """
 
     source: Source
@@ -69,6 +69,7 @@ class Batch:
     fields: dict[int, Any] = field(default_factory=dict)
     axes: int = 1
     turns: int = 1
+    most: int = 1
     work: int = 0
 
     def charge(self, units: int) -> None:

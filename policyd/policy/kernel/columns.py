@@ -15,6 +15,7 @@ from policyd.language.program import Program
 from policyd.policy.kernel.batch import Batch, Part, Step
 from policyd.policy.kernel.kept import Kept
 from policyd.policy.kernel.keys import Key
+from policyd.policy.kernel.lists import unified
 from policyd.policy.kernel.state import State
 from policyd.policy.kernel.stores import ListStore, Store
 from policyd.policy.kernel.vector import (
@@ -22,6 +23,7 @@ from policyd.policy.kernel.vector import (
     Array,
     Kind,
     ListVector,
+    Mask,
     Unvectorised,
     Value,
     Vector,
@@ -34,17 +36,36 @@ from policyd.policy.kernel.vector import (
 ROW: Final = "node"
 """The variable that the rows are values of."""
 
-CHUNK: Final = 4096
-"""How many rows are computed at once; more would not fit the processor's cache."""
+_ELEMENTS: Final = 200_000
+"""How many elements of an array are computed at once; more would not fit the processor's cache."""
 
-CHUNK_OF_LOOPS: Final = 256
-"""The same where macros add axes."""
+_ROWS: Final = (64, 8192)
+"""The fewest and the most rows that are computed at once."""
 
 _WORTH: Final = 0.7
 """The part of distinct rows below which it is worth to compute each of them once only."""
 
 _FEW: Final = 24
 """Rows below which looking for rows that are alike costs more than it saves."""
+
+_MANY: Final = 512
+"""Rows from which on a few are tried first: it may come out that all are the same."""
+
+
+class Chunk:
+    """How many rows are computed at once, by how many elements came of a row so far."""
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+
+    def learn(self, elements: int) -> None:
+        """Take note of the elements that come of a row."""
+        self.rows = min(max(_ELEMENTS // elements, _ROWS[0]), _ROWS[1])
+
+
+def first_chunk(*, has_loops: bool) -> Chunk:
+    """Give the rows to begin with: few where macros may make many elements of each."""
+    return Chunk(256 if has_loops else _ROWS[1])
 
 
 class Columns:
@@ -115,6 +136,7 @@ class _Column:
         self._store: Store | ListStore = ListStore() if part.is_list else Store(kind_of(part.type))
         self._version = -1
         self.work = 0
+        self._chunk = first_chunk(has_loops=part.step is not None)
         self._constants: dict[Key, tuple[Value, int]] = {}
 
     def take(self, rows: Array) -> Value:
@@ -128,9 +150,8 @@ class _Column:
         if self._version == state.version:
             return
         stale = state.stale(self._version, self._part.reads)
-        step = CHUNK if self._part.step is None else CHUNK_OF_LOOPS
-        for at in range(0, stale.size, step):
-            self._compute(columns, state, bindings, stale[at : at + step])
+        if stale.size:
+            self._compute(columns, state, bindings, stale)
         self._version = state.version
 
     def _compute(
@@ -164,7 +185,7 @@ class _Column:
         rows: Array,
     ) -> tuple[Vector, int]:
         source = Constants(columns, state, bindings, self._constants)
-        return source.compute(step, self._part.columns, rows)
+        return source.compute(step, self._part.columns, rows, self._chunk)
 
 
 class Constants:
@@ -196,7 +217,9 @@ class Constants:
             found = self._constants[key] = make()
         return found
 
-    def compute(self, step: Step, parts: Sequence[Part], rows: Array) -> tuple[Vector, int]:
+    def compute(
+        self, step: Step, parts: Sequence[Part], rows: Array, chunk: Chunk
+    ) -> tuple[Vector, int]:
         """Compute a step over rows, each kind of rows once, and say what work one is at most.
 
         What does not depend on the row comes without an axis.
@@ -204,23 +227,36 @@ class Constants:
         Raises:
             Unvectorised: it comes to a list, or has no form over arrays for these values.
         """
+        if parts and rows.size > _MANY:
+            value, work = self._in_chunks(step, rows[:_FEW], chunk)
+            if is_even(value):
+                return value, work
         same = self._columns.representatives(parts, self._state, self._bindings, rows)
         if same is None:
-            return self._computed(step, rows)
+            return self._in_chunks(step, rows, chunk)
         first, inverse = same
-        value, work = self._computed(step, rows[first])
+        value, work = self._in_chunks(step, rows[first], chunk)
         if is_even(value):
             return value, work
         value = over_rows(value, first.size)
         error = None if value.error is None else value.error[inverse]
         return Vector(value.kind, value.data[inverse], error, value.scale, value.domain), work
 
-    def _computed(self, step: Step, rows: Array) -> tuple[Vector, int]:
-        batch = Batch(self, rows)
-        value = step(batch)
-        if isinstance(value, ListVector):
-            raise Unvectorised("a list is the result")
-        return value, batch.work
+    def _in_chunks(self, step: Step, rows: Array, chunk: Chunk) -> tuple[Vector, int]:
+        pieces: list[Vector] = []
+        at, most = 0, 0
+        while not pieces or at < rows.size:
+            part = rows[at : at + chunk.rows]
+            batch = Batch(self, part)
+            value = step(batch)
+            if isinstance(value, ListVector):
+                raise Unvectorised("a list is the result")
+            if not at and (is_even(value) or part.size == rows.size):
+                return value, batch.work
+            pieces.append(over_rows(value, part.size))
+            at, most = at + part.size, max(most, batch.work)
+            chunk.learn(batch.most)
+        return joined_rows(pieces), most
 
     def column(self, part: Part, rows: Array) -> tuple[Value, int]:
         """Give a column."""
@@ -257,6 +293,24 @@ def over_rows(value: Vector, count: int) -> Vector:
     data = np.broadcast_to(value.data, (count,))
     error = None if value.error is None else np.broadcast_to(value.error, (count,))
     return Vector(value.kind, data, error, value.scale, value.domain)
+
+
+def joined_rows(pieces: Sequence[Vector]) -> Vector:
+    """Give the rows of some vectors one after the other.
+
+    Raises:
+        Unvectorised: they are of several kinds.
+    """
+    same = unified(pieces)
+    data = np.concatenate([piece.data for piece in same])
+    error = None
+    if any(piece.error is not None for piece in same):
+        error = np.concatenate([_errors(piece) for piece in same])
+    return Vector(same[0].kind, data, error, same[0].scale, same[0].domain)
+
+
+def _errors(piece: Vector) -> Mask:
+    return np.zeros(piece.data.shape, np.bool_) if piece.error is None else piece.error
 
 
 def is_even(vector: Vector) -> bool:

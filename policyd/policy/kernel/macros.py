@@ -54,7 +54,8 @@ class Macro:
             return self._of_nothing(items)
         batch.charge(items.size * self._size)
         axes, turns = batch.axes, batch.turns
-        batch.axes, batch.turns = axes + 1, turns * max(1, items.size)
+        batch.axes, batch.turns = axes + 1, turns * items.size
+        batch.most = max(batch.most, batch.turns)
         try:
             return self._over(batch, items)
         finally:

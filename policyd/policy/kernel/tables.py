@@ -16,11 +16,10 @@ from policyd.language.errors import EvaluationError
 from policyd.language.program import Program
 from policyd.policy.kernel.batch import Step
 from policyd.policy.kernel.columns import (
-    CHUNK,
-    CHUNK_OF_LOOPS,
     ROW,
     Columns,
     Constants,
+    first_chunk,
     is_even,
     over_rows,
 )
@@ -72,7 +71,7 @@ class Kernel:
         self._tables: Kept[Table] = Kept(_TABLES)
         self.pace = Pace()
         self._parts = planner.columns if has_loops(checked.root) else ()
-        self.chunk = CHUNK if not has_loops(checked.root) else CHUNK_OF_LOOPS
+        self._chunk = first_chunk(has_loops=has_loops(checked.root))
 
     def _plan(self, planner: Planner, checked: Checked) -> None:
         try:
@@ -166,7 +165,7 @@ class Kernel:
     ) -> Vector:
         source = Constants(self._columns, state, bindings, constants)
         with np.errstate(all="ignore"):
-            return source.compute(step, self._parts, rows)[0]
+            return source.compute(step, self._parts, rows, self._chunk)[0]
 
 
 class Table:
@@ -189,15 +188,14 @@ class Table:
             return
         count = len(state.nodes)
         stale = state.stale(self._version, self._reads)
-        for at in range(0, stale.size, self._kernel.chunk):
-            rows = stale[at : at + self._kernel.chunk]
-            made = self._kernel.evaluate(state, bindings, rows, self._constants)
-            if self._version < 0 and not at and is_even(made):
+        if stale.size:
+            made = self._kernel.evaluate(state, bindings, stale, self._constants)
+            if self._version < 0 and is_even(made):
                 self._even = made
                 return
             if made.kind is not self._store.kind:
                 self._store = self._converted(made.kind)
-            self._store.put(rows, over_rows(made, rows.size), count)
+            self._store.put(stale, over_rows(made, stale.size), count)
         self._version = state.version
 
     def _converted(self, kind: Kind) -> Store:
