@@ -25,6 +25,8 @@ from tests.daemon.running import running
 from tests.policy.build import node
 from tests.shared import ROOT
 
+pytestmark = pytest.mark.timeout(300)
+
 PODS = "/api/v1/namespaces/shop/pods"
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/policyd"
 EVENTS = "/apis/events.k8s.io/v1/namespaces"
@@ -180,7 +182,6 @@ def audited(plane, since):
         )
 
 
-@pytest.mark.timeout(300)
 def test_policyd_runs_as_the_account_of_the_chart_and_uses_all_that_it_may(
     plane, admin, installed, account, tmp_path
 ):
