@@ -111,10 +111,11 @@ conformance: $(VENV)/dev.stamp ## the CEL and Kubernetes cases of $POLICYD_SHARE
 	$(BIN)/python tests/conformance/run.py
 
 .PHONY: bench
-bench: $(VENV)/bench.stamp $(VENV)/dev.stamp ## times of the language beside its peers, of a reload, and of the loop
+bench: $(VENV)/bench.stamp $(VENV)/dev.stamp ## times of the language beside its peers, of a reload, of the loop, and on an API server
 	$(BIN)/python -m pytest tests/bench --benchmark-only $(ARGS)
 	$(if $(ARGS),,$(BIN)/python tests/bench/reload.py)
 	$(if $(ARGS),,$(BIN)/python tests/bench/loop.py)
+	$(if $(ARGS),,$(BIN)/python tests/bench/cluster.py)
 
 .PHONY: fuzz
 fuzz: $(VENV)/fuzz.stamp ## long: every fuzz target for FUZZ_SECONDS each, then the deep properties

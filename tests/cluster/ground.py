@@ -154,10 +154,14 @@ class Ground:
             assert cpus <= int(self.nodes[name]["cpu"]), (name, used)
         return used
 
+    def remove_pods(self):
+        """Delete all pods, in parts that a busy server has done in time."""
+        while self.api.get(self.pods, limit=1)["items"]:
+            self.api.delete(self.pods, limit=200)
+
     def clear(self):
         """Remove what others could meet."""
-        while self.api.get(self.pods, limit=1)["items"]:
-            self.api.delete(self.pods, limit=200)  # in parts, which a busy server has in time
+        self.remove_pods()
         self.api.delete("/api/v1/nodes", labelSelector=f"ground={self.name}")
 
 
