@@ -88,7 +88,7 @@ class Volume:
     handle: str
 
     def is_reached_from(self, labels: Labels) -> bool:
-        """Say whether a node with these labels can reach it; names do not count, as in Kubernetes."""
+        """Say whether a node with these labels can reach it; names do not count there either."""
         return self.nodes is None or self.nodes.matches("", labels)
 
     def is_for(self, claim: "Claim") -> bool:

@@ -44,6 +44,7 @@ NOT_RUN = {
     r"(\.venv/bin/)?pyinstrument .*": "prints times",
     r"time (\.venv/bin/)?policyd .*": "prints times",
     r"(\.venv/bin/)?python tests/bench/\w+\.py( .*)?": "measures for long",
+    r"(\.venv/bin/)?python -m tests\.bench\.\w+( .*)?": "measures for long",
     r"docker buildx build .*": "needs Docker; tests/packaging looks at the Dockerfile",
     r"helm install policyd charts/policyd .*": "needs a cluster; tests/charts installs the chart",
     r"kubectl (-n policyd )?(apply|describe pod|get lease|rollout status) .*": "needs a cluster",
