@@ -240,6 +240,9 @@ def _python(vector: Vector, item: Any) -> Any:
 
 # --- functions of values, one by one ---
 
+_MOST_ANSWERS: Final = 512
+"""For how many domains the answers of a call are kept."""
+
 _RADIX: Final = 1 << 20
 """More than the values of a domain, to number combinations."""
 
@@ -258,28 +261,37 @@ def distinct(codes: Array, size: int) -> tuple[Array, Array]:
 
 
 class Answers:
-    """What one call in an expression gave for combinations of values of domains that stay."""
+    """What one call in an expression gave for combinations of values, by the domains of these.
+
+    Only for domains that stay. The values that are the same everywhere must be the very same
+    objects as before.
+    """
 
     def __init__(self) -> None:
-        self._domains: tuple[Any, ...] = ()
-        self._fixed: list[Any] = []
+        self._known: dict[tuple[int, ...], _Answered] = {}
+
+    def of(self, domains: Sequence[Sequence[Any]], fixed: Sequence[Any]) -> "_Answered | None":
+        """Give the answers for domains and fixed values; nothing where they cannot be kept."""
+        if not all(domain.__class__ is Domain for domain in domains):
+            return None
+        objects = (*domains, *fixed)
+        key = tuple(map(id, objects))
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= _MOST_ANSWERS:
+                self._known.clear()
+            found = self._known[key] = _Answered(objects)
+        return found
+
+
+class _Answered:
+    """The answers for some domains, which it keeps so that they stay the same objects."""
+
+    def __init__(self, objects: Sequence[Any]) -> None:
+        self._objects = objects
         self._places: dict[int, int] = {}
         self._values: list[Any] = []
         self._vector: Vector | None = None
-
-    def suit(self, domains: Sequence[Sequence[Any]], fixed: Sequence[Any]) -> bool:
-        """Say whether answers can be kept for these domains and values; begin anew if others were.
-
-        The values that are the same everywhere must be the very same objects.
-        """
-        if not all(domain.__class__ is Domain for domain in domains):
-            return False
-        known = (*self._domains, *self._fixed)
-        if len(known) == len(domains) + len(fixed) and all(map(_is, (*domains, *fixed), known)):
-            return True
-        self._domains, self._fixed = tuple(domains), list(fixed)
-        self._places, self._values, self._vector = {}, [], None
-        return True
 
     def give(self, codes: Array, compute: Callable[[int], Any], result: Kind) -> Vector:
         """Give the answers for codes of combinations; those that are new are computed."""
@@ -296,10 +308,6 @@ class Answers:
         made = self._vector
         error = None if made.error is None else made.error[at]
         return Vector(made.kind, made.data[at], error, made.scale, made.domain)
-
-
-def _is(one: Any, other: Any) -> bool:
-    return one is other
 
 
 def elementwise(
@@ -344,8 +352,9 @@ def _by_combination(
             row[at] = domain[place]
         return _call(compute, row)
 
-    if answers is not None and answers.suit(domains, fixed):
-        made = answers.give(found, of, result)
+    answered = None if answers is None else answers.of(domains, fixed)
+    if answered is not None:
+        made = answered.give(found, of, result)
     else:
         made = from_values([of(number) for number in found.tolist()], result)
     error = None if made.error is None else made.error[inverse]
