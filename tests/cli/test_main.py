@@ -187,6 +187,8 @@ def test_ctrl_c_ends_with_130_and_no_traceback() -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # what starts the tests may have had the signal ignored, as a shell does for `&`
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - no thread here
     )
     with Path("pipe").open("w", encoding="utf-8"):  # returns when the command has begun to read
         started.send_signal(signal.SIGINT)

@@ -140,7 +140,7 @@ def test_a_pod_that_only_the_safety_net_brought_back_is_counted():
 
 
 def test_a_decision_past_its_deadline_is_counted_and_is_an_error():
-    ticks = chain([0.0], repeat(0.9))
+    ticks = chain([0.0], repeat(9.0))  # past what even the first decision may take
     loop = Watched(timer=lambda: next(ticks))
     loop.create("p", cpu="1")
     assert loop.scheduler.schedule_next(timeout=0)
