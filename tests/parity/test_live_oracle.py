@@ -60,10 +60,10 @@ def test_the_scheduler_gives_the_same_answers(ask, ruleset, source):
 
 @pytest.mark.timeout(1800)
 def test_the_scheduler_gives_the_same_answers_to_many(ask, ruleset):
-    """A thousand more, the same each time; most of them must have an answer."""
+    """Three thousand more, the same each time; most of them must have an answer."""
     unanswered = 0
-    for seed in range(1000):
+    for seed in range(3000):
         scenario, found = differing(ask, ruleset, Random(seed))  # noqa: S311 - nothing is secret
         unanswered += found is None
         assert not found, json.dumps(scenario)
-    assert unanswered < 50
+    assert unanswered < 150
