@@ -78,13 +78,15 @@ def make_pods(
 def bind_times(ground: Ground, count: int, version: str) -> list[float]:
     """Watch until so many pods are bound; give when each was seen to be."""
     seen: dict[str, float] = {}
-    asked = {"resourceVersion": version, "timeoutSeconds": SECONDS}
-    for event in ground.api.watch(ground.pods, **asked):
-        name = event["object"]["metadata"]["name"]
-        if event["type"] == "MODIFIED" and place(event["object"]) and name not in seen:
-            seen[name] = perf_counter()
-            if len(seen) == count:
-                return list(seen.values())
+    ends = perf_counter() + SECONDS
+    while perf_counter() < ends:  # the server may end a watch; it goes on where it was
+        for event in ground.api.watch(ground.pods, resourceVersion=version, timeoutSeconds=SECONDS):
+            metadata = event["object"]["metadata"]
+            version = metadata["resourceVersion"]
+            if event["type"] == "MODIFIED" and place(event["object"]):
+                seen.setdefault(metadata["name"], perf_counter())
+                if len(seen) == count:
+                    return list(seen.values())
     raise AssertionError(f"{len(seen)} of {count} pods were placed")
 
 
