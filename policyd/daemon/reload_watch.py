@@ -45,6 +45,16 @@ _EXHAUSTED: Final = frozenset(
 _LOOKING: Final = "changes of rule files are not told (%s): they are looked for every %g s instead"
 _LOG: Final = logging.getLogger(__name__)
 
+
+class _WithoutEnd(logging.Filter):
+    """Leaves out what watchdog says where its thread is ended in the middle of a read: no fault."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return "called when the thread is inactive" not in record.getMessage()
+
+
+_WITHOUT_END: Final = _WithoutEnd()
+
 Changed = Callable[[str, bool | None], None]
 
 
@@ -74,6 +84,7 @@ class Watch:
 
     def start(self) -> None:
         """Begin, with nothing to watch yet."""
+        logging.getLogger("watchdog.observers.inotify").addFilter(_WITHOUT_END)
         try:
             observer = self._make_observer(timeout=LOOK_SECONDS)
             observer.start()

@@ -523,6 +523,14 @@ def test_what_nobody_tells_of_is_found_by_reading_now_and_then(folder, caplog):
 # --- threads ---
 
 
+def test_what_watchdog_says_of_its_own_end_is_no_error_and_the_rest_is_told(folder, caplog):
+    theirs = logging.getLogger("watchdog.observers.inotify")
+    with Reloading(folder):
+        theirs.error("InotifyEmitter.queue_events() called when the thread is inactive")
+        theirs.error("something else")
+    assert [r.message for r in caplog.records if r.name == theirs.name] == ["something else"]
+
+
 def test_a_fault_in_taking_a_notice_does_not_end_the_notices(folder, caplog):
     called = threading.Semaphore(0)
 
